@@ -28,12 +28,11 @@ SLICE = 2000  # texts
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("text", nargs="?", type=Path)
-    parser.add_argument("--full-width", action="store_true")
     arguments = parser.parse_args()
 
     words, seconds = clock(jieba_words)
     print(f"read jieba's dictionary    {seconds:5.2f} s, {len(words):,} lines")
-    lexicon, seconds = clock(lambda: Lexicon(words, full_width=arguments.full_width))
+    lexicon, seconds = clock(lambda: Lexicon(words))
     print(f"build                      {seconds:5.2f} s, {len(lexicon):,} words")
 
     with TemporaryDirectory() as folder:

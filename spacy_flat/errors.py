@@ -61,7 +61,6 @@ F019 {path}: spaCy can't load vectors from this folder: {reason}. Give the folde
   its vocab.
 
 # F02x to F04x: the lexicon
-F021 The frequency of {word!r} is {value!r}. Give a number of 0 or more, or -1 if unknown.
 F023 {path}: not a lexicon, since {file} is missing. Save one with Lexicon.to_disk.
 F024 Can't load the lexicon: {reason}. The data is damaged or not a lexicon. Save it again with
   Lexicon.to_disk or Lexicon.to_bytes.
@@ -75,7 +74,6 @@ F030 {what} needs {module}. Run: pip install '{package}'
 F035 {path}, line {line}: {text!r} looks like columns separated by spaces, but most lines of the
   file do not. Separate word, frequency and type with TABs, end a word that contains spaces with a
   TAB.
-F038 {name} is {value}, but must be a string. For an unknown type, use the empty string.
 F040 {name} is {value}, but must be vectors: VectorFile(path), the result of read_vectors(path), or
   TextVectors(keys, data), all from spacy_flat.vectors.
 F042 {path}: can't be written: {reason}. Free disk space, or choose another folder.
@@ -84,7 +82,6 @@ F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
 F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
   (it may be empty) and type with TABs, end a word that contains a comma with a TAB.
 F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
-F047 Each word has a type of its own, but type = {type!r} is given as well. Leave it out.
 
 # F10x to F11x: converting corpora of entities
 F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the
@@ -415,12 +412,10 @@ class Warnings(metaclass=_Coded):
     """Warning texts, used as `warnings.warn(Warnings.W001.format(...), stacklevel=2)`."""
 
     texts = _read(r"""
-W001 The lexicon ignores some words: {faults}. A word has {shortest} to {longest} characters, none
-  of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF).
+W001 The lexicon ignores {count} of the words: {words}. A word has 2 to {longest}
+  characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF).
 W002 The source {origin!r} adds no words to the lexicon: all of its {count} entries are in an
   earlier source. Check that it is the right file.
-W004 {path}: words that look like several ({count}), such as {word!r}. Write each on a line of its
-  own, and its frequency and type after TABs.
 W160 {path}: no entity has the labels {labels}, which --coarse or --longest declares. Check the
   spelling; the file has: {found}.
 W161 The augmenter's persons = {persons} are labels that no name in its corpora and lists has. It

@@ -39,16 +39,15 @@ def imported_by(modules: list[str], *, blocked: tuple[str, ...] = ()) -> dict[st
 @pytest.mark.parametrize(
     ("modules", "heavy"),
     [
-        (["spacy_flat"], "torch spacy thinc numpy jieba daachorse safetensors"),
+        (["spacy_flat"], "torch spacy thinc numpy jieba"),
         (
             ["spacy_flat.lexicon.readers", "spacy_flat.vectors"],
-            "torch spacy jieba daachorse safetensors",
+            "torch spacy jieba",
         ),
         (["spacy_flat.cli"], "ray pyarrow pandas"),
         (  # Entry points are imported by every `Language()`. (thinc itself may import torch.)
             [f"spacy_flat.{name}" for name in ENTRY_POINTS],
-            "daachorse safetensors jieba gensim spacy_transformers pypinyin tokenizers "
-            "sacrebleu spacy_flat.nn.shim",
+            "jieba gensim spacy_transformers pypinyin tokenizers sacrebleu spacy_flat.nn.shim",
         ),
     ],
 )

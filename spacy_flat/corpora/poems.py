@@ -97,14 +97,14 @@ def without_notes(text: str) -> str:
 
 
 def is_whole(path: Path, line: Line, text: str, summary: Summary) -> bool:
-    """Whether all characters are of a script without upper and lower case, or punctuation. Others
-    stand for lost ones: repairs drop such poems.
+    """Whether there is a poem, and all its characters are of a script without upper and lower case,
+    or punctuation. Others stand for lost ones: repairs drop such poems.
 
-    Raises ValueError for them (F170) unless repairs are enabled, and for an empty poem (F153).
+    Raises ValueError for them (F170) unless repairs are enabled.
     """
     if not _LINE_END.sub("", text):
-        words = {"side": "poem", "problem": "is empty"}
-        raise ValueError(Errors.F153.format(path=path, line=line, **words))
+        summary.skipped += 1
+        return False
     for at, char in enumerate(text):
         if unicodedata.category(char) != "Lo" and char not in PUNCTUATION:
             shown = text[max(0, at - 5) : at + 6]

@@ -7,25 +7,12 @@ import numpy as np
 from ..util.arrays import Bools, Ints
 from ..util.characters import ZERO_WIDTH
 
-_FULL_WIDTH = re.compile("[\u3000\uff01-\uff5e]")
 # Letters, also full-width ones, and combining accents.
 _LETTER = "A-Za-zÀ-ÖØ-öø-ɏ\u0300-\u036f\u0370-\u052fḀ-ỿＡ-Ｚａ-ｚ"
 _DIGIT = "[0-9０-９]"
 _RUN = re.compile(f"[{_LETTER}]{{2,}}|{_DIGIT}(?:[.,]?{_DIGIT})+")
 _HAS_CASE = re.compile(f"[{_LETTER}]")
 _REMOVE_ZERO_WIDTH = dict.fromkeys(map(ord, ZERO_WIDTH))
-
-
-def fold_full_width(text: str) -> str:
-    """Map full-width characters (U+FF01–U+FF5E, U+3000) to ASCII. Unlike with NFKC, each stays one
-    character, so offsets stay valid."""
-    if not _FULL_WIDTH.search(text):
-        return text
-    # An array, since str.translate is ten times as slow on Chinese text.
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").copy()
-    codes[codes == 0x3000] = 0x20
-    codes[(codes >= 0xFF01) & (codes <= 0xFF5E)] -= 0xFEE0
-    return str(codes.tobytes(), "utf-32-le", "surrogatepass")
 
 
 def fold_case(text: str) -> str:

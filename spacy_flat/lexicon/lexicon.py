@@ -1,12 +1,10 @@
 """The lexicon: words, their properties, and where they occur in texts."""
 
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from numbers import Real
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -26,9 +24,6 @@ from .word_lists import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 
 FILE = "lexicon.bin"
 
-_HAN = "[\u3400-\u9fff]"
-_SEVERAL = re.compile(rf'{_HAN}[ 、；;/]{_HAN}|\u3000|^".*"$|^\[')
-
 
 @dataclass(eq=False)
 class _Layer:
@@ -46,39 +41,32 @@ class Lexicon:
     """Words with ids 0, 1, … and properties, and their occurrences in texts.
 
     entries: the words in the order of their ids. If a word is repeated, the first entry counts.
-    full_width: treat full-width forms (Ａ, １, the ideographic space) as plain ones.
     ignore_case: find words in letters that have a case whatever their case: KFC in kfc. Of words
         that differ only in it, the one spelled like the text is found, or the first.
-    min_length: minimum characters of a word; shorter ones are omitted, and those of more than
-        32,768 characters. Surrounding white space and zero-width characters are stripped.
     simplified: the pairs of a `Simplifier`. Words in simplified characters are also found in
         traditional ones, and words added later in traditional characters become simplified.
+
+    Words of one character or of more than 32,768 are omitted. Surrounding white space and
+    zero-width characters are stripped.
 
     Ids are stable: new words get new ids at the end, and a removed word keeps its id. Other threads
     can search while the lexicon changes: use one `snapshot` for a search and the columns of what it
     found.
 
-    Raises ValueError for an invalid min_length (F341) or frequency (F021), TypeError (F029) for
-    other entries.
+    Raises ValueError for an invalid frequency or trust (F341), TypeError (F029) for other entries.
     """
 
     def __init__(
         self,
         entries: Iterable[Entry] = (),
         *,
-        full_width: bool = False,
         ignore_case: bool = True,
-        min_length: int = 2,
         simplified: str = "",
     ) -> None:
-        wanted = f"a whole number from 1 to {PIECE}"
-        is_right = isinstance(min_length, int) and 1 <= min_length <= PIECE
-        require("min_length", min_length, lambda: is_right, wanted)
         self._lock = Lock()
         self._advised: Sequence[str] | None = None  # types, if no others may be added
-        self._snapshot, _, _ = Snapshot(
-            full_width, ignore_case, min_length, Simplifier(simplified)
-        ).insert(map(_checked, entries), update=False)
+        empty = Snapshot(ignore_case, Simplifier(simplified))
+        self._snapshot = empty.filled(map(_checked, entries))
 
     @property
     def snapshot(self) -> Snapshot:
@@ -103,7 +91,10 @@ class Lexicon:
         """Temporarily add words with their types, for this context (a thread, or an asyncio task)
         and processes forked from it; errors and warnings as in `add`."""
         entries = self._entries(dict(words), "", None, trust)
-        latest = self.snapshot, self._warned(self.snapshot.insert(entries))
+        before = self.snapshot
+        after, _, ignored = before.insert(entries)
+        _warn_of(ignored)
+        latest = before, after
 
         def apply(base: Snapshot) -> Snapshot:
             nonlocal latest
@@ -166,47 +157,39 @@ class Lexicon:
         frequency: float | None = None,
         trust: float | None = None,
     ) -> int:
-        """Add words, which the next `match` finds. Returns the number of new words.
+        """Add words, which the next `match` finds. Returns how many words are new or changed.
 
         If a word is already known, its type, frequency and trust are updated if they are given; a
         type without a trust brings back the default trust. A removed word gets its old id again.
         Add many words in one call: each call rebuilds the automaton of all added words.
 
         words: a list, or a dictionary with the type of each word.
-        type: for names, a label of the component; "not_entity" for words that aren't entities.
+        type: for names, a label of the component; "not_entity" for words that aren't entities. Of a
+            dictionary, for words without one.
         trust: how strongly the words count. With 0 the network decides, with 1 they are always
             what the type says; in between, the odds of this are divided by 1 - trust. By default
             the component's own setting, and 1 for "not_entity".
 
         Warns (W001) about words that are empty, too short, too long or can't be searched for.
-        Raises TypeError unless the words are a list (F026) of strings (F028) and the type is a
-        string (F038), ValueError for types given twice (F047), an invalid frequency (F021) or trust
-        (F341), for a trust of words without a type (F046) and, in the lexicon of a trained
-        pipeline, for a type that its network doesn't know (F044).
+        Raises TypeError unless the words are a list (F026) of strings and types strings (F028),
+        ValueError for an invalid frequency or trust (F341), for a trust above 0 without a type
+        (F046) and, in the lexicon of a trained pipeline, for a type that its network doesn't know
+        (F044).
         """
         return self._insert(self._entries(words, type, frequency, trust))
 
     def update(self, path: str | Path, *, type: str = "", trust: float | None = None) -> int:
-        """Add the words of a file (see `read_words`). Returns the number of new words.
+        """Add the words of a file (see `read_words`). Returns how many words are new or changed.
 
         In a trained pipeline's lexicon, its types may follow a word after a space (`人和药店 ORG`).
         Words already known get the types, frequencies and trust that are given. Otherwise warns and
-        raises as `add` and `read_words`. Also warns (W004) about words that look like several.
+        raises as `add` and `read_words`.
         """
-        self._check_type(type)
-        trust = _checked_trust(trust)
+        self._check_types([type])
+        trust = _trust(trust)
         # A type of one letter may well be the end of a word.
         types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
-        words = read_words(path, type=type, trust=trust, known_types=types)
-        several = [
-            entry.word
-            for entry in words
-            if not entry.type and entry.frequency < 0 and _SEVERAL.search(entry.word)
-        ]
-        if several:
-            found = {"path": path, "count": len(several), "word": several[0][:60]}
-            warnings.warn(Warnings.W004.format(**found), stacklevel=2)
-        return self._insert(words)
+        return self._insert(read_words(path, type=type, trust=trust, known_types=types))
 
     def remove(self, words: Iterable[str]) -> int:
         """Remove words. They keep their ids. Returns the number of known words.
@@ -240,17 +223,7 @@ class Lexicon:
 
         Types keep their numbers, and removed words stay removed.
         """
-        ids = np.asarray(ids, dtype=np.int64)
-        snapshot = self.snapshot
-        empty = Snapshot(
-            snapshot.full_width,
-            snapshot.ignore_case,
-            snapshot.min_length,
-            snapshot.simplifier,
-            type_names=snapshot.type_names,
-        )
-        selected, _, _ = empty.insert(map(snapshot.entry, ids.tolist()), update=False)
-        return self._of(replace(selected, alive=snapshot.alive[ids]))
+        return self._of(self.snapshot.select(np.asarray(ids, dtype=np.int64)))
 
     def to_bytes(self) -> bytes:
         """The words as bytes, with a checksum."""
@@ -290,9 +263,8 @@ class Lexicon:
 
     def _insert(self, entries: Iterable[Entry]) -> int:
         with self._lock:
-            inserted = self._snapshot.insert(entries)
-            self._snapshot, count, _ = inserted
-        self._warned(inserted)
+            self._snapshot, count, ignored = self._snapshot.insert(entries)
+        _warn_of(ignored)
         return count
 
     def _entries(
@@ -303,58 +275,30 @@ class Lexicon:
         trust: float | None,
     ) -> list[Entry]:
         """The words as entries. Raises as `add`."""
-        if isinstance(words, Mapping):
-            if type:
-                raise ValueError(Errors.F047.format(type=type))
-            types = dict(words)
-        else:
-            types = dict.fromkeys(_strings(words), type)
-        _strings(types)
-        for each in {type, *types.values()}:
-            self._check_type(each)
-        known = UNKNOWN_FREQUENCY if frequency is None else frequency
-        sure = _checked_trust(trust)
-        if trust:
-            self._check_typed([word for word, type in types.items() if not type])
-        return [_checked(Entry(word, known, type, sure)) for word, type in types.items()]
+        given = words if isinstance(words, Mapping) else dict.fromkeys(_strings(words), "")
+        types = {word: each or type for word, each in given.items()}
+        self._check_types([type, *types.values()])
+        frequency = UNKNOWN_FREQUENCY if frequency is None else frequency
+        sure = _trust(trust)
+        entries = [_checked(Entry(word, frequency, each, sure)) for word, each in types.items()]
+        if trust and (bare := [word for word in types if not types[word]]):
+            raise ValueError(Errors.F046.format(words=_listed(bare)))
+        return entries
 
-    def _check_type(self, type: object) -> None:
-        if not isinstance(type, str):
-            raise TypeError(Errors.F038.format(name="type", value=_short(type)))
-        if self._advised is None:
-            return
-        if type not in (*self._snapshot.type_names, *self._advised, NOT_ENTITY):
-            known = ", ".join(map(repr, self._advised)) or "none"
+    def _check_types(self, types: Sequence[str]) -> None:
+        for type in _strings(types):
+            advised = self._advised
+            if advised is None or type in (*self._snapshot.type_names, *advised, NOT_ENTITY):
+                continue
+            known = ", ".join(map(repr, advised)) or "none"
             raise ValueError(Errors.F044.format(type=type, known=known))
 
-    def _check_typed(self, words: Sequence[str]) -> None:
-        """Raise ValueError (F046) for words without a type that counts."""
-        snapshot = self.snapshot
-        known = snapshot.type_names if self._advised is None else (*self._advised, NOT_ENTITY)
-        bare = []
-        for word in words:
-            entry = self.entry(word)
-            if entry is None and snapshot.fault(snapshot.normalise(word)):
-                continue  # it can't be added anyway
-            if entry is None or not entry.type or entry.type not in known:
-                bare.append(word)
-        if bare:
-            raise ValueError(Errors.F046.format(words=", ".join(map(_short, bare[:3]))))
 
-    def _warned(self, inserted: tuple[Snapshot, int, dict[str, list[str]]]) -> Snapshot:
-        """The new snapshot. Warns (W001) of words that weren't inserted."""
-        snapshot, _, faulty = inserted
-        if faulty:
-            faults = "; ".join(
-                f"{len(words)} {fault} ({', '.join(map(_short, words[:3]))}"
-                f"{', …' if len(words) > 3 else ''})"
-                for fault, words in faulty.items()
-            )
-            message = Warnings.W001.format(
-                faults=faults, shortest=snapshot.min_length, longest=PIECE
-            )
-            warnings.warn(message, stacklevel=4)
-        return snapshot
+def _warn_of(ignored: Sequence[str]) -> None:
+    """Warns (W001) of words that weren't inserted."""
+    if ignored:
+        message = Warnings.W001.format(count=len(ignored), words=_listed(ignored), longest=PIECE)
+        warnings.warn(message, stacklevel=4)
 
 
 def _strings(values: Iterable[str]) -> list[str]:
@@ -370,26 +314,28 @@ def _strings(values: Iterable[str]) -> list[str]:
 
 
 def _checked(entry: Entry) -> Entry:
-    """The entry. Raises TypeError (F029) or ValueError (F021, F341) for a bad one."""
+    """The entry. Raises TypeError (F029) or ValueError (F341) for a bad one."""
     is_entry = isinstance(entry, Entry) and isinstance(entry.word, str)
     if not (is_entry and isinstance(entry.type, str)):
         raise TypeError(Errors.F029.format(value=_short(entry)))
-    frequency = entry.frequency
-    if not isinstance(frequency, Real) or not (
-        frequency == UNKNOWN_FREQUENCY or 0 <= frequency <= FLOAT32_MAX
-    ):
-        raise ValueError(Errors.F021.format(word=entry.word, value=frequency))
-    if entry.trust != UNSET:
-        _checked_trust(entry.trust)
+    _, frequency, _, trust = entry
+    if frequency != UNKNOWN_FREQUENCY:
+        require("frequency", frequency, lambda: 0 <= frequency <= FLOAT32_MAX, "a number from 0")
+    if trust != UNSET:
+        _trust(trust)
     return entry
 
 
-def _checked_trust(trust: float | None) -> float:
+def _trust(trust: float | None) -> float:
     """The trust of an entry. Raises ValueError (F341) for a bad one."""
     if trust is None:
         return UNSET
     require("trust", trust, lambda: 0 <= trust <= 1, "a number from 0 to 1")
     return trust
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join([*map(_short, words[:3]), *["…"][: len(words) - 3]])
 
 
 def _short(value: object) -> str:

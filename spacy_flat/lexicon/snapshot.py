@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..util.arrays import Bools, Float32s, Int32s, Ints
 from ..util.simplified import Simplifier
 from . import forms
-from .automaton import PIECE, Automaton, find_all
+from .automaton import PIECE, Automaton, Hits, find_all
 from .forms import fold_case
 from .word_lists import UNKNOWN_FREQUENCY, UNSET, Entry
 
@@ -22,11 +22,10 @@ SEPARATOR = "\0"
 _UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+MIN_LENGTH = 2  # characters of a word
 COLUMNS = ("offsets", "lengths", "frequencies", "types", "alive", "trusts")
 N_BANDS = 8  # of word frequency
 TOP_FREQUENCY = 1e6  # from here on in the last band
-
-Hits = tuple[Ints, Int32s, Int32s]  # starts, lengths and ids, sorted by (start, length)
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,7 @@ class Snapshot:
     The columns have one row per id, [N], including removed words. Type 0 is "", unknown.
     """
 
-    full_width: bool = False
     ignore_case: bool = True
-    min_length: int = 2
     simplifier: Simplifier = field(default_factory=Simplifier)
     text: bytes = b""  # UTF-8 of all words
     offsets: Int32s = field(default_factory=lambda: np.zeros(1, np.int32))  # [N + 1] in `text`
@@ -107,32 +104,23 @@ class Snapshot:
 
     def exact_id(self, word: str) -> int:
         """The id of a word in this spelling, removed or not, or -1."""
-        if self.fault(word):
+        if not self.is_searchable(word):
             return -1
         return max((automaton.index(word) for automaton in self.automata), default=-1)
 
     def normalise(self, word: str) -> str:
         """A word as it is stored."""
-        word = forms.remove_zero_width(word).strip()
-        return forms.fold_full_width(word).strip() if self.full_width else word
+        return forms.remove_zero_width(word).strip()
 
-    def fault(self, word: str) -> str | None:
-        """Why a word is omitted, if it is."""
-        if not word:
-            return "empty"
-        if len(word) < self.min_length:
-            return "short"
-        if len(word) > PIECE:
-            return "long"
-        return "invalid" if _UNSEARCHABLE.search(word) else None
+    def is_searchable(self, word: str) -> bool:
+        """Whether a word, as it is stored, can be one of the lexicon."""
+        return MIN_LENGTH <= len(word) <= PIECE and not _UNSEARCHABLE.search(word)
 
     def match(self, texts: Sequence[str]) -> Matches:
         """See `Lexicon.match`."""
         # No word has a surrogate, which can't be searched.
         joined = _SURROGATE.sub(SEPARATOR, SEPARATOR.join(texts))
-        searched = forms.remove_zero_width(joined)
-        searched = forms.fold_full_width(searched) if self.full_width else searched
-        starts, lengths, words = self._search(searched)
+        starts, lengths, words = self._search(forms.remove_zero_width(joined))
         if forms.has_zero_width(joined):
             places = forms.visible_places(joined)
             ends = places[starts + lengths - 1] + 1
@@ -158,31 +146,44 @@ class Snapshot:
         np.add.at(changes, firsts[matches.texts] + matches.ends, -1)
         return np.count_nonzero(np.cumsum(changes)) / max(1, len(changes) - 1)
 
-    def insert(
-        self, entries: Iterable[Entry], update: bool = True
-    ) -> tuple["Snapshot", int, dict[str, list[str]]]:
-        """Insert entries, with `update` also those of known words; of equal ones the first counts.
+    def filled(self, entries: Iterable[Entry]) -> "Snapshot":
+        """Fill an empty snapshot with words as they are spelled; of equal ones the first counts."""
+        return self._appended(self._usable(entries, []))
 
-        Returns the new snapshot, how many words are new, and those that can't be inserted, by
-        fault.
+    def select(self, ids: Ints) -> "Snapshot":
+        """The words with these ids, which get the ids 0, 1, …"""
+        empty = Snapshot(self.ignore_case, self.simplifier, type_names=self.type_names)
+        return replace(empty.filled(map(self.entry, ids.tolist())), alive=self.alive[ids])
+
+    def insert(self, entries: Iterable[Entry]) -> tuple["Snapshot", int, list[str]]:
+        """Add words, and update known ones; of equal ones the first counts.
+
+        Returns the new snapshot, how many words are new or changed, and those that can't be added.
         """
-        faulty: dict[str, list[str]] = {}
+        ignored: list[str] = []
         new: dict[str, Entry] = {}
         known: dict[int, Entry] = {}
-        for entry in entries:
-            word = self.normalise(entry.word)
-            if fault := self.fault(word):
-                faulty.setdefault(fault, []).append(entry.word)
-                continue
+        for word, entry in self._usable(entries, ignored).items():
             id = self.exact_id(word)
-            if update and id < 0:
+            if id < 0:
                 id, word = self._other_spelling(word), self.simplifier(word)
             if id < 0:
                 new.setdefault(word, entry)
-            elif update or not self.alive[id]:
+            else:
                 known.setdefault(id, entry)
-        count = len(new) + sum(not self.alive[id] for id in known)
-        return self._overwritten(known)._appended(new), count, faulty
+        updated, count = self._overwritten(known)
+        return updated._appended(new), len(new) + count, ignored
+
+    def _usable(self, entries: Iterable[Entry], ignored: list[str]) -> dict[str, Entry]:
+        """The entries by their words as they are stored. Lists the words of others in `ignored`."""
+        usable: dict[str, Entry] = {}
+        for entry in entries:
+            word = self.normalise(entry.word)
+            if self.is_searchable(word):
+                usable.setdefault(word, entry)
+            else:
+                ignored.append(entry.word)
+        return usable
 
     def _other_spelling(self, word: str) -> int:
         """The id of a word that is this one in another spelling, or -1."""
@@ -265,10 +266,8 @@ class Snapshot:
             **columns,
         )
 
-    def _overwritten(self, entries: dict[int, Entry]) -> "Snapshot":
-        """Update words by id, and bring back removed ones."""
-        if not entries:
-            return self
+    def _overwritten(self, entries: dict[int, Entry]) -> tuple["Snapshot", int]:
+        """Update words by id, and bring back removed ones. Returns also how many are changed."""
         ids = np.array(list(entries), np.int32)
         columns, type_names = self._columns(entries.values())
         # Words that were not removed keep what the new entry leaves open.
@@ -279,10 +278,14 @@ class Snapshot:
         }
         # A type without a trust has the default, not that of a former type.
         keep["trusts"] = (columns["trusts"] == UNSET) & keep["types"]
+        changed = ~alive
         for name, given in columns.items():
             columns[name] = getattr(self, name).copy()
-            columns[name][ids] = np.where(keep.get(name, False), columns[name][ids], given)
-        return replace(self, type_names=type_names, **columns)
+            old = columns[name][ids]
+            columns[name][ids] = np.where(keep.get(name, False), old, given)
+            changed |= columns[name][ids] != old
+        updated = replace(self, type_names=type_names, **columns)
+        return (updated if changed.any() else self), int(changed.sum())
 
     def _columns(self, entries: Iterable[Entry]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The columns that entries fill, and the names of all types."""
@@ -310,14 +313,10 @@ class Snapshot:
 
 def _merge(found: Hits, others: Hits) -> Hits:
     """Both, in order; of hits at the same place those of the first."""
-    # Lengths are below 2¹⁶.
-    keys, more = ((starts << 16) | lengths for starts, lengths, _ in (found, others))
-    new = ~np.isin(more, keys)
-    if not new.any():
+    if not len(others[0]):
         return found
-    order = np.argsort(np.concatenate([keys, more[new]]), kind="stable")
-    return (
-        np.concatenate([found[0], others[0][new]])[order],
-        np.concatenate([found[1], others[1][new]])[order],
-        np.concatenate([found[2], others[2][new]])[order],
-    )
+    # Lengths are below 2¹⁶. Of equal keys, the index is that of the first.
+    keys = np.concatenate([(starts << 16) | lengths for starts, lengths, _ in (found, others)])
+    order = np.unique(keys, return_index=True)[1]
+    starts, lengths, words = (np.concatenate([found[i], others[i]])[order] for i in range(3))
+    return starts, lengths, words

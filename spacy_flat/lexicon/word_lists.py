@@ -5,11 +5,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import Errors
 from ..util.arguments import needed
@@ -55,31 +54,22 @@ class WordList:
         return iter(self.entries)
 
 
-class JiebaWords(WordList):
-    """jieba's dictionary, parsed on first use, as a cached lexicon doesn't need it."""
-
-    path: Path
-
-    def __init__(self, path: Path) -> None:
-        object.__setattr__(self, "path", path)  # frozen
-
-    @cached_property
-    def entries(self) -> Sequence[Entry]:
-        return read_words(self.path).entries
-
-
 def jieba_words() -> WordList:
     """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba.
 
     Raises ModuleNotFoundError (F005) without jieba.
     """
-    # Without importing jieba, which is slow and sets up its logger.
+    return read_words(jieba_dictionary())
+
+
+def jieba_dictionary() -> Path:
+    """Its file, without importing jieba, which is slow and sets up its logger."""
     spec = find_spec("jieba")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(Errors.F005)
     path = Path(spec.origin).with_name("dict.txt")
     require_exists(path)
-    return JiebaWords(path)
+    return path
 
 
 def words(path: Path, type: str = "", trust: float | None = None) -> WordList:
@@ -117,15 +107,16 @@ def read_words(
     for number, raw in read_lines(path):
         if not (line := decode(raw, path, number)).strip():
             continue
-        if user is not None and "\t" not in line:
-            found = user.search(line := line.strip())
-            columns = [line] if found is None else [line[: found.start()], *found.groups("")]
-            word, frequency, word_type, tag = [*columns, "", "", ""][:4]
-            word_type = word_type or tag
+        where = {"path": path, "line": number}
+        if user is None or "\t" in line:
+            columns = _tab_columns(line, spaced, where)
+        elif found := user.search(line := line.strip()):
+            frequency, type_after, type_alone = found.groups("")
+            columns = [line[: found.start()], frequency, type_after or type_alone]
         else:
-            _check_separator(line, path, number, spaced)
-            word, frequency, word_type = _tab_columns(line, path, number)
-        entries.append(Entry(word, _frequency(frequency, path, number), word_type or type, trust))
+            columns = [line]
+        word, frequency, own_type = [*columns, "", ""][:3]
+        entries.append(Entry(word, _frequency(frequency, where), own_type or type, trust))
     return WordList(entries)
 
 
@@ -181,30 +172,26 @@ def _is_user_dictionary(path: Path, spaced: re.Pattern[str]) -> bool:
     return 2 * sum(bool(spaced.fullmatch(line)) for line in first) > len(first)
 
 
-def _check_separator(line: str, path: Path, number: int, spaced: re.Pattern[str]) -> None:
+def _tab_columns(line: str, spaced: re.Pattern[str], where: dict[str, Any]) -> list[str]:
+    """The columns of a line. Raises ValueError (F006, F008, F035, F045)."""
     text = line.strip(" \r\n")
     for columns, error in ((spaced, Errors.F035), (_COMMA_COLUMNS, Errors.F045)):
         if columns.fullmatch(text):
-            raise ValueError(error.format(path=path, line=number, text=text.strip()[:60]))
+            raise ValueError(error.format(**where, text=text.strip()[:60]))
+    cells = [cell.strip() for cell in line.split("\t")]
+    if not cells[0]:
+        raise ValueError(Errors.F006.format(**where))
+    if len(cells) > 3:
+        raise ValueError(Errors.F008.format(**where, columns=len(cells)))
+    return cells
 
 
-def _tab_columns(line: str, path: Path, number: int) -> tuple[str, str, str]:
-    word, *rest = (column.strip() for column in line.split("\t"))
-    if not word:
-        raise ValueError(Errors.F006.format(path=path, line=number))
-    if len(rest) > 2:
-        raise ValueError(Errors.F008.format(path=path, line=number, columns=len(rest) + 1))
-    frequency, type = (*rest, "", "")[:2]
-    return word, frequency, type
-
-
-def _frequency(text: str, path: Path, line: int) -> float:
-    if not text:
-        return UNKNOWN_FREQUENCY
+def _frequency(text: str, where: dict[str, Any]) -> float:
+    """A frequency; an unknown one of an empty text. Raises ValueError (F007)."""
     try:
-        frequency = float(text)
+        frequency = float(text) if text else UNKNOWN_FREQUENCY
     except ValueError:
         frequency = math.nan
-    if not 0 <= frequency < math.inf:
-        raise ValueError(Errors.F007.format(path=path, line=line, value=text))
+    if text and not 0 <= frequency < math.inf:
+        raise ValueError(Errors.F007.format(**where, value=text))
     return frequency

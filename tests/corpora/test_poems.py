@@ -76,8 +76,6 @@ def test_lost_characters(tmp_path: Path, odd: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("record", "code"),
     [
-        (records([]), "F153"),
-        (records(["（阙）", "。"]), "F153"),
         ('{"lines": "山"}', "F156"),
         ('{"lines": [1]}', "F156"),
         ('{"lines": ["\\ud800"]}', "F156"),
@@ -87,3 +85,9 @@ def test_lost_characters(tmp_path: Path, odd: str, shown: str) -> None:
 def test_records(tmp_path: Path, record: str, code: str) -> None:
     with pytest.raises(ValueError, match=rf"\[{code}\] .*corpus, line 2: "):
         texts(tmp_path, records([TOWER]) + "\n" + record, "poems-jsonl", repair=True)
+
+
+def test_records_without_text_are_skipped(tmp_path: Path) -> None:
+    text = records([TOWER], [], ["（阙）", "。"])
+    docs, summary = convert(tmp_path, text, format="poems-jsonl")
+    assert ([doc.text for doc in docs], summary.skipped) == ([TOWER], 2)

@@ -27,13 +27,13 @@ def assert_same(one: Lexicon, other: Lexicon) -> None:
     one, other = one.snapshot, other.snapshot
     for column in COLUMNS:
         assert getattr(one, column).tolist() == getattr(other, column).tolist()
-    for setting in ("type_names", "full_width", "ignore_case", "min_length", "simplifier"):
+    for setting in ("type_names", "ignore_case", "simplifier"):
         assert getattr(one, setting) == getattr(other, setting)
 
 
 def make_changed() -> Lexicon:
     entries = [Entry("重庆", 5, "地名"), Entry("药店"), Entry("𠀀京"), Entry("重庆"), Entry("店")]
-    lexicon = Lexicon(entries, full_width=True, ignore_case=False)
+    lexicon = Lexicon(entries, ignore_case=False)
     lexicon.add(["上海", "Ａ座"], "x", trust=0.5)
     lexicon.remove(["药店"])
     return lexicon
@@ -101,10 +101,11 @@ def test_bytes_damaged_anywhere(flips: list[tuple[int, int]]):
 
 
 WRONG = [
-    *(("F024", data) for data in (b"", b"hello", b"\xff\n", b"[1]\n", b"[" * 100_000, None, 3)),
+    *(("F024", data) for data in (b"", b"hello", b"\xff\n", b"[1]\n", b"[" * 100_000)),
     ("F024", SAVED + b"more"),
     ("F024", Lexicon().to_bytes().partition(b"\n")[0] + b"\n" + SAVED.partition(b"\n")[2]),
     ("F024.*type_names", signed(SAVED, type_names=None)),
+    ("F024.*full_width", signed(SAVED, settings={"full_width": True, "min_length": 2})),
     ("F024", signed(SAVED.partition(b"\n")[0] + b"\nhello")),
     ("F025", signed(SAVED, format=storage.FORMAT + 1)),
     ("F025", signed(SAVED, format=None)),

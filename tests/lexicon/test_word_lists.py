@@ -1,4 +1,3 @@
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,8 @@ from spacy_flat.lexicon import (
     WordList,
     jieba_words,
     read_words,
+    readers,
     vector_words,
-    word_lists,
 )
 from spacy_flat.lexicon.readers import jieba_lexicon
 from spacy_flat.lexicon.readers import lexicon as read_lexicon
@@ -111,28 +110,12 @@ def test_bad_lines_are_named_or_left_out(path: Path, line: str, code: str):
         read_words(path)
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}\n", None])
-def test_a_lexicon_of_jiebas_words_is_cached(
-    few_words: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None
-):
-    """Until the dictionary changes; where the cache is damaged or is no folder, it is built."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    built = jieba_lexicon()
-    (cache,) = (tmp_path / "cache").rglob("lexicon.bin")
-    with monkeypatch.context() as without_words:
-        without_words.delattr(word_lists, "read_words")
-        assert jieba_lexicon().to_bytes() == built.to_bytes()
-    if damage is None:
-        monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    else:
-        cache.write_bytes(damage)
-    assert jieba_lexicon().to_bytes() == built.to_bytes()
-    assert damage is None or cache.read_bytes() == built.to_bytes()
-    assert read_lexicon({"jieba": jieba_words()}, full_width=True).snapshot.full_width
-    (tmp_path / "dict.txt").write_text("重庆 3 ns\n", "utf-8")
-    spec = ModuleSpec("jieba", None, origin=str(tmp_path / "__init__.py"))
-    monkeypatch.setattr(word_lists, "find_spec", lambda name: spec)
-    assert list(jieba_lexicon()) == ["重庆"]
+def test_the_default_lexicon_is_built_once(few_words: None, monkeypatch: pytest.MonkeyPatch):
+    first = jieba_lexicon()
+    first.add(["人和药店人和"])
+    monkeypatch.delattr(readers, "read_words")
+    assert "人和药店人和" not in jieba_lexicon()
+    assert first.entry("重庆") == jieba_lexicon().entry("重庆") != None  # noqa: E711
 
 
 def test_sources_of_a_config_have_types_and_trust(path: Path):

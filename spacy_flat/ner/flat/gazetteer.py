@@ -42,9 +42,7 @@ class Gazetteer:
         commonest = {name: label for (name, label), _ in reversed(counts.most_common())}
         names = Lexicon(
             (Entry(name, type=label) for name, label in commonest.items()),
-            full_width=lexicon.snapshot.full_width,
             ignore_case=lexicon.snapshot.ignore_case,
-            min_length=lexicon.snapshot.min_length,
         )
         snapshot = names.snapshot
         numbers = lexicon.declare_types(snapshot.type_names)
