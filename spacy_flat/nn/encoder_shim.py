@@ -65,10 +65,6 @@ class EncoderShim(TorchShim):
 
         return output.detach(), backprop
 
-    def await_nothing(self) -> None:
-        """No gradient will come back."""
-        self._awaits_gradient = False
-
     def finish_update(self, optimizer: Optimizer) -> None:
         """Make a step from the accumulated gradients.
 

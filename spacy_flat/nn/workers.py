@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import reduce
 from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defined]
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ..errors import Errors
 
@@ -48,10 +50,8 @@ class Workers:
 
         Raises ValueError (F446) for a rank that no worker can have.
         """
-        names = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
-        workers = cls(
-            *(int(os.environ.get(name, n)) for name, n in zip(names, (0, 0, 1), strict=True))
-        )
+        defaults = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 1}
+        workers = cls(*(int(os.environ.get(name, n)) for name, n in defaults.items()))
         if not 0 <= workers.rank < workers.size:
             raise ValueError(Errors.F446.format(rank=workers.rank, size=workers.size))
         return workers
@@ -67,9 +67,8 @@ class Workers:
             return
         with together():
             store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
-        if os.environ.get("LOCAL_WORLD_SIZE") == str(size):
-            store = PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
-        with together():
+            if os.environ.get("LOCAL_WORLD_SIZE") == str(size):
+                store = PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
             dist.init_process_group(
                 BACKENDS[use_gpu], store=store, rank=rank, world_size=size, timeout=PATIENCE
             )
@@ -129,55 +128,31 @@ def all_reduce_gradients(
     like: a tensor of the shape and device of each.
     """
     kinds = torch.tensor([0 if each is None else 1 + each.is_sparse for each in gradients])
+    sums = list(gradients)
     with together():
         dist.all_reduce(kinds, dist.ReduceOp.MAX)
-        sums = list(gradients)
-        dense, sparse = ([n for n, kind in enumerate(kinds.tolist()) if kind == k] for k in (1, 2))
-        known = ((gradients[n], like[n]) for n in dense)
-        filled = [torch.zeros_like(own) if each is None else each for each, own in known]
-        for n, tensor in zip(dense, _sums_of_dense(filled), strict=True):
-            sums[n] = tensor
-        for n in sparse:
-            sums[n] = _sum_of_rows(gradients[n], like[n])
+        for n, kind in enumerate(kinds.tolist()):
+            if kind == 1 and sums[n] is None:
+                sums[n] = torch.zeros_like(like[n])
+            if kind == 2:
+                sums[n] = _sum_of_rows(gradients[n], like[n])
+        _add_dense([each for each in sums if each is not None and not each.is_sparse])
     return sums
 
 
-def _sums_of_dense(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """All of one device and type in one message."""
-    sums: dict[int, Tensor] = {}
-    for place in dict.fromkeys((tensor.device, tensor.dtype) for tensor in tensors):
-        own = [n for n, tensor in enumerate(tensors) if (tensor.device, tensor.dtype) == place]
-        message = torch.cat([tensors[n].reshape(-1) for n in own])
+def _add_dense(gradients: Sequence[Tensor]) -> None:
+    """Add in place, all of one device and type in one message."""
+    for place in dict.fromkeys((each.device, each.dtype) for each in gradients):
+        own = [each for each in gradients if (each.device, each.dtype) == place]
+        message = parameters_to_vector(own)
         dist.all_reduce(message)
-        parts = torch.split(message, [tensors[n].numel() for n in own])
-        sums |= {n: part.view(tensors[n].shape) for n, part in zip(own, parts, strict=True)}
-    return [sums[n] for n in range(len(tensors))]
+        vector_to_parameters(message, own)
 
 
 def _sum_of_rows(gradient: Tensor | None, like: Tensor) -> Tensor:
-    """Workers have different numbers of rows: they send as many as the one with the most."""
-    rows, values = _rows(gradient, like)
-    counts = [torch.zeros(1, dtype=torch.long) for _ in range(dist.get_world_size())]
-    dist.all_gather(counts, torch.tensor([len(rows)]))
-    sizes = [int(count) for count in counts]
-    all_rows, all_values = _all_gather_rows(rows, sizes), _all_gather_rows(values, sizes)
-    return torch.sparse_coo_tensor(
-        all_rows[None], all_values, like.shape, check_invariants=False
-    ).coalesce()
-
-
-def _rows(gradient: Tensor | None, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Numbers [n] of rows and their gradients [n, D], none of them without a gradient."""
-    if gradient is None:
-        return like.new_zeros(0, dtype=torch.long), like[:0]
-    gradient = gradient.coalesce()
-    return gradient.indices()[0], gradient.values()
-
-
-def _all_gather_rows(tensor: Tensor, sizes: Sequence[int]) -> Tensor:
-    """The tensors of all workers, concatenated."""
-    padded = tensor.new_zeros(max(1, *sizes), *tensor.shape[1:])
-    padded[: len(tensor)] = tensor
-    parts = [torch.empty_like(padded) for _ in sizes]
-    dist.all_gather(parts, padded)
-    return torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])
+    """Workers have different rows."""
+    own = None if gradient is None else gradient.coalesce().cpu()
+    all_own: list[Tensor | None] = [None] * dist.get_world_size()
+    dist.all_gather_object(all_own, own)
+    total = reduce(torch.add, [each for each in all_own if each is not None])
+    return total.coalesce().to(like.device)

@@ -1,18 +1,12 @@
 """Checkpoints of a training: folders with a checksum of each file."""
 
 import json
-import os
-import re
 import shutil
 import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
-
-from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch import Tensor
 
 from ..errors import Errors, Warnings
 from ..util.files import remove_unfinished, replacing_folder
@@ -25,44 +19,21 @@ T = TypeVar("T")
 
 
 def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -> None:
-    """Write the checkpoint of a step, by `write` into an empty folder. Keeps the last intact one
-    before, and removes others and unfinished ones.
+    """Write the checkpoint of a step, by `write` into an empty folder. Keeps the last one before,
+    and removes others and unfinished ones.
 
     Raises OSError (F042) for a full disk.
     """
     remove_unfinished(folder)
-    written = folder / f"{step:09}"
-    with replacing_folder(written) as temporary:
+    with replacing_folder(folder / f"{step:09}") as temporary:
         temporary.mkdir()
         write(temporary)
         checksums = {
             path.relative_to(temporary).as_posix(): checksum(path) for path in _files(temporary)
         }
         (temporary / CHECKSUMS).write_text(json.dumps(checksums, indent=1), "utf-8")
-    kept = 1
-    for path in _checkpoints(folder):
-        if path == written:
-            continue
-        fault = _fault(path) if kept < KEPT else None
-        # Other errors, such as those of a network drive, may be temporary.
-        if kept == KEPT or isinstance(fault, ValueError | FileNotFoundError):
-            shutil.rmtree(path)
-        elif fault is None:
-            kept += 1
-
-
-def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    """Write a safetensors file. Raises OSError, where safetensors raises another error."""
-    try:
-        save_file(tensors, path)
-    except SafetensorError as error:
-        found = re.search(r"os error (\d+)", str(error))
-        if found is None:
-            raise
-        number, text = int(found[1]), str(error)
-        # On Windows Python makes an errno of the system's number.
-        arguments = (0, text, None, number) if os.name == "nt" else (number, text)
-        raise OSError(*arguments) from error
+    for path in _checkpoints(folder)[KEPT:]:
+        shutil.rmtree(path)
 
 
 def read_checkpoint(folder: Path, read: Callable[[Path], T]) -> T | None:
@@ -108,11 +79,11 @@ def _fault(path: Path) -> OSError | ValueError | None:
 
 def checksum(path: Path) -> int:
     """The CRC-32 of a file, or of the names and contents of a folder's files."""
+    if path.is_dir():
+        contents = ((file.relative_to(path).as_posix(), checksum(file)) for file in _files(path))
+        return zlib.crc32(repr([*contents]).encode())
     value = 0
-    for file in _files(path) if path.is_dir() else [path]:
-        if file != path:
-            value = zlib.crc32(os.fsencode(file.relative_to(path).as_posix()), value)
-        with file.open("rb") as stream:
-            while chunk := stream.read(CHUNK):
-                value = zlib.crc32(chunk, value)
+    with path.open("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            value = zlib.crc32(chunk, value)
     return value

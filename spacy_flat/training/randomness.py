@@ -38,30 +38,27 @@ def set_random_state(state: dict[str, Any]) -> None:
 def with_own_randomness(items: Iterator[T]) -> Iterator[T]:
     """Iterate with separate states of Python's and NumPy's random numbers, copied from the current
     ones, so that a resumed run can replay a corpus without the training in between."""
-    return _drawn(items, _states())
+    return _drawn(items, (random.getstate(), np.random.get_state()))
 
 
 def _drawn(items: Iterator[T], own: tuple[Any, Any]) -> Iterator[T]:
     while True:
-        others = _states()
-        _set_states(own)
+        own = _swap(own)
         try:
             item = next(items)
         except StopIteration:
             return
         finally:
-            own = _states()
-            _set_states(others)
+            own = _swap(own)
         yield item
 
 
-def _states() -> tuple[Any, Any]:
-    return random.getstate(), np.random.get_state()
-
-
-def _set_states(states: tuple[Any, Any]) -> None:
+def _swap(states: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Set states; returns those before."""
+    before = random.getstate(), np.random.get_state()
     random.setstate(states[0])
     np.random.set_state(states[1])
+    return before
 
 
 def _text(state: torch.Tensor) -> str:

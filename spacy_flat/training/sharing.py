@@ -8,10 +8,9 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import Errors
-from ..nn.encoder_shim import EncoderShim
 from ..nn.workers import Workers, all_reduce_gradients, broadcast
 from ..pipe import NetworkPipe
-from .parameters import named_shims, parameters_of
+from .parameters import parameters_of
 
 
 def part_of(batch: Sequence[Example], workers: Workers) -> list[Example]:
@@ -58,9 +57,6 @@ def sum_gradients(nlp: Language, workers: Workers) -> None:
     """Replace the gradients with their sums over all workers."""
     if workers.size == 1:
         return
-    for _, shim in named_shims(nlp):
-        if isinstance(shim, EncoderShim):
-            shim.await_nothing()  # even if no component trained on this part
     parameters = parameters_of(nlp)
     gradients = [parameter.gradient() for parameter in parameters]
     sums = all_reduce_gradients(gradients, [parameter.weights() for parameter in parameters])

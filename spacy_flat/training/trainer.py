@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import IO, Any
 
 import spacy
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save
 from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
 from spacy.training import Example
@@ -32,14 +32,13 @@ from wasabi.printer import Printer
 
 from ..nn.workers import Workers
 from ..util.files import remove_unfinished, replacing_folder
-from .checkpoints import read_checkpoint, save_tensors, write_checkpoint
+from .checkpoints import read_checkpoint, write_checkpoint
 from .parameters import load_encoders, load_optimizer, save_encoders, save_optimizer
 from .randomness import random_state, set_random_state, with_own_randomness
 from .sharing import add_labels, broadcast_weights, part_of, sum_gradients, update_without_examples
 
 Batch = Sequence[Example]
 Info = tuple[dict[str, Any], bool | None]
-Silent = Printer(no_print=True)
 CHECKPOINTS = "checkpoints"  # folder in that of the training
 PIPELINE, OPTIMIZER, STATE = "pipeline", "optimizer.safetensors", "state.json"  # of a checkpoint
 
@@ -60,10 +59,6 @@ class Progress:
     losses: dict[str, float] = field(default_factory=dict)
     words: int = 0
     seconds: float = 0.0
-
-    def best_step(self) -> int:
-        """The step of the best evaluation, the first of equals."""
-        return -max((score, -step) for score, step in self.results)[1]
 
 
 @dataclass(frozen=True)
@@ -87,17 +82,16 @@ class Saved:
         progress.results = [(score, step) for score, step in progress.results]
         return progress
 
+    @classmethod
+    def read(cls, folder: Path) -> "Saved":
+        """Of a checkpoint's folder."""
+        state = json.loads((folder / STATE).read_text("utf-8"))
+        return cls(spacy.load(folder / PIPELINE), load_file(folder / OPTIMIZER), state)
+
 
 def load(output: Path) -> Saved | None:
     """The last intact checkpoint, if there is one; errors as in `read_checkpoint`."""
-    return read_checkpoint(
-        output / CHECKPOINTS,
-        lambda folder: Saved(
-            spacy.load(folder / PIPELINE),
-            load_file(folder / OPTIMIZER),
-            json.loads((folder / STATE).read_text("utf-8")),
-        ),
-    )
+    return read_checkpoint(output / CHECKPOINTS, Saved.read)
 
 
 class Trainer:
@@ -120,10 +114,10 @@ class Trainer:
     ):
         self.nlp, self.output, self.config, self.saved = nlp, output, config, saved
         self.workers, self.checkpoint_steps = workers, checkpoint_steps
-        self.started = perf_counter()
         filled = nlp.config.interpolate()
         seed = filled["training"]["seed"]
         self.progress = self._begun(seed) if saved is None else saved.progress
+        self.started = perf_counter() - self.progress.seconds
         # Like spaCy: some of the functions that it resolves may draw random numbers.
         fix_random_seed(self.progress.seed)
         self.settings: dict[str, Any] = registry.resolve(
@@ -133,12 +127,10 @@ class Trainer:
         train_corpus, dev_corpus = resolve_dot_names(filled, corpora)
         self.optimizer: Optimizer = self.settings["optimizer"]
         self.frozen: list[str] = self.settings["frozen_components"]
-        self.evaluation = create_evaluation_callback(
-            nlp, dev_corpus, self.settings["score_weights"]
-        )
-        batches = create_train_batches(
-            nlp, train_corpus, self.settings["batcher"], self.settings["max_epochs"]
-        )
+        weights = self.settings["score_weights"]
+        self.evaluation = create_evaluation_callback(nlp, dev_corpus, weights)
+        batcher, max_epochs = self.settings["batcher"], self.settings["max_epochs"]
+        batches = create_train_batches(nlp, train_corpus, batcher, max_epochs)
         # Draw past batches again, since the order of an epoch depends on the one before.
         self.batches = islice(with_own_randomness(batches), self.progress.steps, None)
 
@@ -184,8 +176,9 @@ class Trainer:
         last = self.progress.steps - 1
         if last < 0:
             return False
+        _, best = max(self.progress.results, key=lambda result: result[0])  # the first of equals
         patience, max_steps = self.settings["patience"], self.settings["max_steps"]
-        is_stuck = patience and last - self.progress.best_step() >= patience
+        is_stuck = patience and last - best >= patience
         return bool(is_stuck or (max_steps and last >= max_steps))
 
     def _train_step(self, epoch: int, examples: Batch) -> None:
@@ -244,7 +237,7 @@ class Trainer:
             "other_scores": scores,
             "losses": progress.losses,
             "checkpoints": progress.results,
-            "seconds": int(progress.seconds + perf_counter() - self.started),
+            "seconds": int(perf_counter() - self.started),
             "words": progress.words,
         }
         return info, None if score is None else score == max(progress.results)[0]
@@ -256,7 +249,7 @@ class Trainer:
         losses = _sums(self.workers.all_gather(self.progress.losses))
         if not self.workers.is_first:
             return
-        seconds = self.progress.seconds + perf_counter() - self.started
+        seconds = perf_counter() - self.started
         tensors, counts = save_optimizer(self.optimizer, self.nlp)
         state = {
             "config": self.config,
@@ -268,7 +261,7 @@ class Trainer:
 
         def write(checkpoint: Path) -> None:
             self.nlp.to_disk(checkpoint / PIPELINE)
-            save_tensors(tensors, checkpoint / OPTIMIZER)
+            (checkpoint / OPTIMIZER).write_bytes(save(tensors))
             text = json.dumps(state, default=float)  # numpy's numbers
             (checkpoint / STATE).write_text(text, "utf-8")
 
@@ -293,26 +286,20 @@ def train(trainer: Trainer, stdout: IO[str], stderr: IO[str]) -> None:
     The errors of components and corpora are raised after saving the last pipeline.
     """
     nlp, frozen, output, settings = trainer.nlp, trainer.frozen, trainer.output, trainer.settings
+    show = Printer(no_print=True)
     is_first = trainer.workers.is_first
+    logger, out = (settings["logger"], stdout) if is_first else (_silent, io.StringIO())
     if output is not None and is_first:
         remove_unfinished(output)
-    out = stdout if is_first else io.StringIO()
-    out.write(Silent.info(f"Pipeline: {nlp.pipe_names}") + "\n")
-    for title, names in (
-        ("Frozen components", frozen),
-        ("Set annotations on update for", settings["annotating_components"]),
-    ):
-        if names:
-            out.write(Silent.info(f"{title}: {names}") + "\n")
-    out.write(Silent.info(f"Initial learn rate: {trainer.optimizer.learn_rate}") + "\n")
-    log_step: Callable[[Any], object] = _nothing
-    finalize: Callable[[], object] = _nothing
-    if is_first:
-        with nlp.select_pipes(disable=frozen):
-            log_step, finalize = settings["logger"](nlp, stdout, stderr)
+    out.write(show.info(f"Pipeline: {nlp.pipe_names}") + "\n")
+    if frozen:
+        out.write(show.info(f"Frozen components: {frozen}") + "\n")
+    out.write(show.info(f"Initial learn rate: {trainer.optimizer.learn_rate}") + "\n")
+    with nlp.select_pipes(disable=frozen):
+        log_step, finalize = logger(nlp, out, stderr)
     try:
         for info, is_best in trainer.steps():
-            if is_best is not None and is_first:
+            if is_best is not None:
                 with nlp.select_pipes(disable=frozen):
                     update_meta(settings, nlp, info)
                 trainer.write_pipeline(is_best)
@@ -320,20 +307,20 @@ def train(trainer: Trainer, stdout: IO[str], stderr: IO[str]) -> None:
                     info["output_path"] = str(output / DIR_MODEL_LAST)
             log_step(info if is_best is not None else None)
     except Exception as error:
-        if output is not None:
-            text = f"Aborting and saving the last model. Encountered exception: {error!r}"
-            out.write(Silent.warn(text) + "\n")
+        text = f"Aborting and saving the last model. Encountered exception: {error!r}"
+        out.write(show.warn(text) + "\n")
         raise
     finally:
         finalize()
         trainer.write_pipeline(False)
     if output is not None:
-        good = Silent.good("Saved pipeline to output directory", output / DIR_MODEL_LAST)
+        good = show.good("Saved pipeline to output directory", output / DIR_MODEL_LAST)
         out.write(good + "\n")
 
 
-def _nothing(_: object = None) -> None:
-    """For workers that log nothing."""
+def _silent(*_: object) -> tuple[Callable[[Any], object], Callable[[], object]]:
+    """A logger of nothing."""
+    return lambda info: None, lambda: None
 
 
 def _sums(losses: Sequence[dict[str, float]]) -> dict[str, float]:

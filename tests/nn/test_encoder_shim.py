@@ -97,15 +97,6 @@ def test_a_step_waits_for_its_gradient() -> None:
     assert weight(shim) == [-2, -2]
 
 
-def test_a_step_does_not_wait_for_what_will_not_come() -> None:
-    """As where another worker has had the examples that teach."""
-    shim = make()
-    read(shim)
-    shim.await_nothing()
-    shim.finish_update(SGD(1.0))
-    assert shim.steps == 1
-
-
 def test_a_step_that_never_came_is_not_made_later() -> None:
     shim = make()
     read(shim)
