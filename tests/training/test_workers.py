@@ -133,7 +133,7 @@ def test_workers_are_resumed(tmp_path: Path) -> None:
         return result(run(config, tmp_path / "cut", workers=workers, resume=True))
 
     found, expected = with_workers(2, tmp_path, cut), with_workers(2, tmp_path, whole)
-    losses = [sum(each.pop("loss") for each in both) for both in (found, expected)]
+    losses = [sum(each.pop("loss").item() for each in both) for both in (found, expected)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
     for one, other in zip(found, expected, strict=True):
         assert_same_weights(one, other)
