@@ -22,11 +22,11 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, distribution
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from spacy.language import Language
 
-from spacy_flat.util.options import TOGETHER, bounds_of
+from spacy_flat.util.options import TOGETHER, check_of
 
 PAGES = sorted(Path(__file__).parent.glob("*.md"))
 PART = re.compile(r"(<!-- (\w+)(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -86,23 +86,12 @@ def make_options(names: Sequence[str]) -> Iterator[str]:
             [
                 f"`{name}`" if name in settings else f"`variant.{name}`",
                 as_code(each.default),
-                possible_values(types[each.name], bounds_of(each)),
+                check_of(types[each.name], **each.metadata["bounds"]).wanted,
                 "fixed" if each.metadata["fixed"] else "",
                 f"all of {', '.join(targets)}" if len(targets) > 1 else each.metadata["meaning"],
             ]
         )
     return table(["Option", "Default", "Values", "After training", "Meaning"], rows)
-
-
-def possible_values(type: Any, bounds: str) -> str:
-    if get_origin(type) is Literal:
-        return ", ".join(as_code(value) for value in get_args(type))
-    if type is bool:
-        return "`true`, `false`"
-    if get_args(type):
-        return f"any of {possible_values(get_args(type)[0], '')}"
-    number = "whole number" if type is int else "number"
-    return f"{number}, {bounds}" if bounds else number
 
 
 def make_settings(names: Sequence[str]) -> Iterator[str]:
