@@ -303,12 +303,12 @@ F365 No initialised transformer precedes the component that listens to one. Add 
   `transformer` with the architecture spacy-flat.CharacterTransformer.v1 before it. spaCy does not
   initialise [training.frozen_components] unless they are sourced from a trained pipeline: to keep
   the encoder fixed, unfreeze it and set fine_tune = false.
-F366 A component listens to a shared `tok2vec` or `transformer`, which has computed no vectors for
-  {text!r}. It must precede the component and be enabled; in training, it must be one of
-  annotating_components if the component is. Source both from a pipeline, or call
-  `replace_listeners` there first. A BERT needs the architecture spacy-flat.CharacterTransformer.v1;
-  spaCy's components, such as ner and tagger, need vectors of tokens: their tok2vec is
-  spacy-transformers.TransformerListener.v1.
+F366 No {kind} has read {text!r}, and a component needs its vectors. Put a {kind} before the
+  component, with trained being the pipeline that has both: nlp.add_pipe("{kind}", source=trained).
+  If it is there, enable it: nlp.enable_pipe("{kind}"). Or source the component after
+  trained.replace_listeners("{kind}", NAME, ["model.tok2vec"]). In training, the {kind} must be one
+  of annotating_components if the component is. spaCy's components, such as ner and tagger, listen
+  by spacy-transformers.TransformerListener.v1.
 F367 The units are tokens (unit = "token"), but the tok2vec gives vectors of characters. Use
   spacy-transformers.TransformerListener.v1 as tok2vec, which pools one vector per token.
 F368 Component {name!r} reads neither characters nor bigrams, and has no tok2vec. Set characters =
@@ -329,6 +329,8 @@ F375 {path} is or contains the pipeline to read, {source}, and would be replaced
   folder.
 F376 {path} has none of the pipeline's characters and words, so it can't tell which rows matter.
   Check that it is the right file. Only flat_ner and tener_ner have rows to drop.
+F379 The transformer has no vectors of the characters of {text!r}. A BERT below a component of
+  spacy-flat needs the architecture spacy-flat.CharacterTransformer.v1.
 
 # F38x, F39x: files
 F384 {path}: all checkpoints are damaged or missing. Delete the folder to start again.

@@ -121,7 +121,8 @@ def require_read(tok2vec: Tok2Vec, docs: Sequence[Doc]) -> None:
         is_spacys = isinstance(node, Tok2VecListener)
         for doc in docs:
             if len(doc) and (not doc.tensor.size if is_spacys else doc._.trf_data is None):
-                raise ValueError(Errors.F366.format(text=doc.text[:40]))
+                kind = "tok2vec" if is_spacys else "transformer"
+                raise ValueError(Errors.F366.format(kind=kind, text=doc.text[:40]))
 
 
 def listeners(tok2vec: Tok2Vec) -> list[Any]:

@@ -52,10 +52,10 @@ def character_batch(docs: Sequence[Doc], vectors: Any) -> CharacterOutput:
 
 
 def vectors_of(doc: Doc, data: TransformerData) -> Any:
-    """[n, D] of a Doc's characters. Raises ValueError (F366) if it has others."""
+    """[n, D] of a Doc's characters. Raises ValueError (F379) if it has others."""
     hidden = data.model_output.get("last_hidden_state")
     if hidden is None or hidden.shape[:2] != (1, doc.to_array("LENGTH").sum()):
-        raise ValueError(Errors.F366.format(text=doc.text[:40]))
+        raise ValueError(Errors.F379.format(text=doc.text[:40]))
     return hidden[0]
 
 

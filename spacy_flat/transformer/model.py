@@ -201,7 +201,7 @@ def take_width(model: Tok2Vec, X: object = None, Y: object = None) -> None:
 def take_vectors(
     model: Tok2Vec, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], Any]]:
-    """Raises ValueError (F366) for a Doc without vectors of characters."""
+    """Raises ValueError for a Doc that nothing has read (F366), or with other vectors (F379)."""
     from .data import data_of_gradient, vectors_of
 
     source, factor = model.layers[0], model.attrs["grad_factor"]
