@@ -1,15 +1,11 @@
 """Making trained components small."""
 
-import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import spacy
 import torch
-from blocks import pipe_config
 from spacy.language import Language
 
 from spacy_flat.compress import compactor as module
@@ -17,7 +13,6 @@ from spacy_flat.compress.compactor import (
     Compactor,
     CompressConfig,
     size_on_disk,
-    thresholds,
 )
 from spacy_flat.nn.optimizers import AdamW
 
@@ -71,19 +66,6 @@ def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
     torch.testing.assert_close(emissions(pipeline, "雷"), emissions(trained, "龘"))
 
 
-@pytest.mark.filterwarnings("ignore:.*W370")
-def test_rows_below_the_count_are_dropped(pipeline: Language) -> None:
-    texts = ["上海上海北京", "北京"]
-    compact(pipeline, CompressConfig(min_count=2), texts)
-    encoder = flat(pipeline).model.attrs["featuriser"]
-    assert sorted(map(chr, encoder.chars.hashes.tolist())) == sorted("上海北京")
-    assert [encoder.lexicon.snapshot.word(int(id)) for id in encoder.words.hashes] == [
-        "上海",
-        "北京",
-    ]
-    assert network(pipeline).chars.pretrained.shape[0] == 5
-
-
 def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy) -> None:
     """As if the lattice had only_known_words."""
     expected = copy_of(trained, only_known_words=True)
@@ -101,13 +83,6 @@ def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy)
         torch.testing.assert_close(emissions(pipeline, text), emissions(expected, text))
 
 
-def test_removed_words_stay_removed(pipeline: Language) -> None:
-    flat(pipeline).lexicon.remove(["上海"])
-    compact(pipeline, CompressConfig(known_words=True))
-    assert "上海" not in flat(pipeline).lexicon
-    assert flat(pipeline).lexicon.add(["上海"]) == 1
-
-
 def test_trained_further_its_tables_stay(pipeline: Language) -> None:
     compact(pipeline, CompressConfig())
     rows = network(pipeline).chars.pretrained.clone()
@@ -120,15 +95,6 @@ def test_trained_further_its_tables_stay(pipeline: Language) -> None:
     assert not torch.equal(network(pipeline).classify.weight[: len(before)], before)
     assert "TIME" in flat(pipeline).labels
     assert found(pipeline) == GOLD
-
-
-def test_other_components_are_untouched(pipeline: Language) -> None:
-    ruler = pipeline.add_pipe("entity_ruler", before="flat_ner")
-    ruler.add_patterns([{"label": "SHOP", "pattern": "人和药店"}])  # type: ignore[attr-defined]
-    before = ruler.to_bytes()  # type: ignore[attr-defined]
-    compact(pipeline, CompressConfig())
-    assert ruler.to_bytes() == before  # type: ignore[attr-defined]
-    assert [ent.label_ for ent in pipeline("人和药店在重庆开业。").ents] == ["SHOP", "LOC"]
 
 
 @pytest.mark.filterwarnings("ignore:.*W370")
@@ -148,32 +114,12 @@ def test_occurrences_are_counted(
     assert compactor.rows() == rows
 
 
-def test_texts_leave_no_trace() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", {"sequence": {"unit": "token"}}))
-    nlp.initialize(lambda: examples_of(nlp))
-    assert Compactor(nlp).count(["zyxw zyxw", *TEXTS]) > 0
-    assert "zyxw" not in nlp.vocab.strings
-
-
 def test_rows_are_not_dropped_by_no_texts(pipeline: Language) -> None:
     compactor = Compactor(pipeline)
     with pytest.raises(ValueError, match="F371"):
         compactor.apply(CompressConfig(min_count=1))
     with pytest.raises(ValueError, match="F371"):
         compactor.apply(CompressConfig(), limit=1e6)
-
-
-def test_wrong_amounts_and_limits(pipeline: Language) -> None:
-    compactor = Compactor(pipeline)
-    compactor.count(TEXTS)
-    wrongs: list[dict[str, Any]] = [{"bits": 9}, {"min_count": True}, {"known_words": 1}]
-    for wrong in wrongs:
-        with pytest.raises(ValueError, match="F341"):
-            CompressConfig(**wrong)
-    for limit in (math.nan, 0, True, "1e6"):
-        with pytest.raises(ValueError, match="F341"):
-            compactor.apply(CompressConfig(), limit=limit)  # type: ignore[arg-type]
 
 
 def test_the_largest_that_fits(pipeline: Language) -> None:
@@ -197,59 +143,3 @@ def test_the_largest_that_fits(pipeline: Language) -> None:
     after = pipeline.to_bytes()
     compactor.apply(larger)
     assert pipeline.to_bytes() == after == compacted
-
-
-def test_one_more_count_at_a_time(pipeline: Language) -> None:
-    """Even if hardly any row occurs in the texts."""
-    compactor = Compactor(pipeline)
-    (component,) = compactor.components.values()
-    component.counts = {name: np.zeros(1000, np.int64) for name in component.counts}
-    component.counts["chars"][1:5] = [1, 2, 2, 7]
-    assert thresholds([component]) == [0, 1, 2, 3, 8]
-
-
-def test_texts_that_have_few_of_the_rows(pipeline: Language) -> None:
-    compactor = Compactor(pipeline)
-    compactor.count(["重庆"])
-    compactor.apply(CompressConfig())  # keeps all
-    rows = sum(compactor.rows().values())
-    with pytest.warns(UserWarning, match=rf"W370.* Only 4 of the {rows} rows"):
-        compactor.apply(CompressConfig(min_count=1))
-    whole = size_on_disk(pipeline)
-    with pytest.warns(UserWarning, match="W370"):
-        assert compactor.apply(CompressConfig(), limit=whole + 1).min_count == 1
-
-
-@pytest.mark.parametrize("known_words", [False, True])
-def test_words_that_are_added_between_two_calls(pipeline: Language, known_words: bool) -> None:
-    """They are no part of what the next call begins with."""
-    compactor = Compactor(pipeline)
-    compactor.count(TEXTS)
-    for _ in range(2):
-        compactor.apply(CompressConfig(known_words=known_words))
-        flat(pipeline).lexicon.add(["药店开业"])
-        compactor.apply(CompressConfig(known_words=known_words))
-        assert "药店开业" not in flat(pipeline).lexicon
-        flat(pipeline).lexicon.add(["药店开业"])
-
-
-def test_nothing_to_make_compact() -> None:
-    nlp = spacy.blank("zh")
-    nlp.add_pipe("sentencizer")
-    with pytest.raises(ValueError, match=r"F370.*sentencizer"):
-        Compactor(nlp)
-    for name in ("char_generator", "tener_ner"):
-        nlp = spacy.blank("zh")
-        nlp.add_pipe(name)
-        with pytest.raises(ValueError, match=f"F303.*{name}"):
-            Compactor(nlp)
-
-
-@pytest.mark.parametrize("cut", [40, -1])
-def test_damage_is_noticed(pipeline: Language, tmp_path: Path, cut: int) -> None:
-    compact(pipeline, CompressConfig()).to_disk(tmp_path)
-    path = tmp_path / "flat_ner" / "model"
-    data = path.read_bytes()
-    path.write_bytes(data[:cut] + bytes([data[cut] ^ 4]) + data[cut:][1:])
-    with pytest.raises(ValueError, match=r"F309.*F200"):
-        spacy.load(tmp_path)

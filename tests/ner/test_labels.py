@@ -1,11 +1,8 @@
 """Where the labels come from: examples, arguments, `add_label` and training."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-import spacy
 import torch
 from learning import settle
 from spacy.language import Language
@@ -132,14 +129,3 @@ def test_loss_of_an_unknown_label(trained: Language) -> None:
 def test_not_entity_is_no_label(trained: Language, copy_of: Copy) -> None:
     with pytest.raises(ValueError, match="F386"):
         flat(copy_of(trained)).add_label("not_entity")
-
-
-def test_a_damaged_cfg_is_refused(trained: Language, tmp_path: Path) -> None:
-    trained.to_disk(tmp_path)
-    cfg = tmp_path / "flat_ner" / "cfg"
-    cfg.write_text(json.dumps({**json.loads(cfg.read_text()), "changed": []}))
-    with pytest.raises(ValueError, match="F309"):
-        spacy.load(tmp_path)
-    cfg.unlink()
-    with pytest.raises(ValueError, match=r"F309.*cfg"):
-        spacy.load(tmp_path)

@@ -1,6 +1,5 @@
 """The lexicon and the pretrained vectors a pipeline is initialised with."""
 
-import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -18,17 +17,13 @@ from spacy_flat.vectors import TextVectors
 from .conftest import (
     GOLD,
     NETWORK,
-    TEXTS,
-    Copy,
     add_flat,
     blank,
     check_known,
-    check_spans,
     examples_of,
     flat,
     found,
     lexicon,
-    train,
 )
 
 
@@ -39,28 +34,6 @@ def test_an_empty_lexicon_is_taken_as_it_is() -> None:
     ner.initialize(lambda: examples_of(nlp), lexicon=Lexicon())
     assert len(ner.lexicon) == 0
     assert nlp("上海").text == "上海"
-
-
-def test_words_added_to_a_trained_pipeline(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained)
-    words = flat(nlp).lexicon
-    words.add(["韩梅梅"], type="ns")
-    words.add(["新闻茶"], type="n", frequency=7)
-    check_known(nlp, examples=examples_of(nlp)[5:6])
-    check_spans(nlp("今天没有新闻茶，韩梅梅。"))
-    loaded = copy_of(nlp)
-    assert "韩梅梅" in flat(loaded).lexicon
-    texts = [*TEXTS, "今天没有新闻茶，韩梅梅。"]
-    assert found(loaded, texts) == found(nlp, texts)
-
-
-def test_a_new_network_has_the_lexicon_that_it_is_given() -> None:
-    nlp = blank()
-    ner = add_flat(nlp)
-    for _ in range(2):
-        ner.initialize(lambda: examples_of(nlp), lexicon=lexicon())
-        assert "韩梅梅" not in ner.lexicon
-        ner.lexicon.add(["韩梅梅"])
 
 
 def vectors_of(*keys: str, width: int = 6) -> TextVectors:
@@ -141,15 +114,6 @@ def test_vectors_and_lexicons_of_another_kind_are_noticed() -> None:
     assert any("W300" in text and "char_vectors" in text for text in texts)
     assert any("W300" in text and "word_vectors" in text for text in texts)
     assert any("W301" in text and "lexicon" in text for text in texts)
-
-
-def test_coverage_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    nlp = blank()
-    add_flat(nlp)
-    with caplog.at_level("INFO", logger="spacy_flat"):
-        train(nlp, steps=0)
-    assert re.search(r"flat_ner: 17 words; \d\d\.\d % of the texts' characters", caplog.text)
-    assert re.search(r"flat_ner: \d+ chars, \d+ of them trained", caplog.text)
 
 
 def test_lengths_from_nine_characters_on_are_one_class(trained: Language) -> None:

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 import torch
-from blocks import pipe_config
-from learning import settle
 from spacy.language import Language
 from thinc.api import fix_random_seed
 from torch import Tensor, nn
@@ -78,27 +76,3 @@ def test_without_dropouts_nothing_changes() -> None:
         losses.append([nlp.update(examples_of(nlp), sgd=sgd)["flat_ner"] for _ in range(4)])
     assert losses[1] == pytest.approx(losses[0], rel=1e-3)
     assert 2 * len(heard[0]) == len(heard[1])
-
-
-def test_the_passes_come_closer() -> None:
-    apart = []
-    for r_drop in (0.001, 20.0):
-        nlp = make(r_drop, dropout=0.5)
-        fix_random_seed(0)
-        sgd = AdamW(0.02)
-        settle(nlp, examples_of(nlp), sgd, 15)
-        heard = outputs(nlp)
-        nlp.update(examples_of(nlp))
-        first, second = heard[:2]
-        apart.append(float((first - second).abs().mean()))
-    assert apart[1] < apart[0] / 1.5
-
-
-def test_tener_has_it_too() -> None:
-    nlp = blank()
-    model = {"network": {"num_heads": 2, "head_dim": 8, "r_drop": 1.0}}
-    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", model))
-    nlp.initialize(lambda: examples_of(nlp))
-    heard = outputs(nlp)
-    nlp.update(examples_of(nlp))
-    assert sum(map(len, heard)) == 2 * len(examples_of(nlp))

@@ -13,13 +13,11 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.text.tok2vec import Tok2VecFeatures
 
 from .conftest import (
     GOLD,
     HASH_EMBED,
     LISTENER,
-    TEXTS,
     TINY,
     add_flat,
     blank,
@@ -123,38 +121,6 @@ def test_gradient_of_a_tok2vec() -> None:
         assert (higher - lower) / 2 == pytest.approx(slope, rel=0.02, abs=1e-5)
 
 
-def test_a_component_that_learns_nothing_answers_a_shared_tok2vec() -> None:
-    """With zeros: it gathers gradients when the last of its listeners has answered."""
-    nlp, upstream = with_upstream("char", shared=True)
-    nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}}, before="flat_ner")
-    examples = examples_of(nlp)
-    for example in examples:
-        for token in example.reference:
-            token.tag_ = "A" if token.is_punct else "B"
-    train(nlp, examples, steps=1)
-    doc = nlp.make_doc("上海。")
-    silent = Example.from_dict(doc, {"tags": ["A"] * len(doc)})  # but for tags
-    for exclude, learns in ((["tagger"], False), ([], True)):
-        upstream.finish_update(AdamW(0.02))  # forgets earlier gradients
-        nlp.update([silent], sgd=False, exclude=exclude)  # type: ignore[arg-type]
-        grads = [node.get_grad(n) for node in upstream.walk() for n in node.param_names]
-        assert any(grad.any() for grad in grads) == learns
-
-
-def test_copies_of_a_model_with_a_tok2vec() -> None:
-    nlp, _ = with_upstream("char", shared=False)
-    train(nlp, steps=1)
-    ner = flat(nlp)
-    docs = [nlp.make_doc(text) for text in TEXTS]
-    expected = ner.predict(docs)
-    ner.model = ner.model.copy()
-    assert ner.predict(docs) == expected
-    saved = ner.model.copy().to_bytes()
-    with pytest.raises(ValueError, match="F200"):
-        ner.model.copy().from_bytes(saved[:-1] + b"x")
-    assert flat(nlp).model.from_bytes(saved) is ner.model
-
-
 def test_dropout_of_a_tok2vec() -> None:
     """`drop` is for what is upstream; the network has dropouts of its own."""
     nlp, upstream = with_upstream("char", shared=False)
@@ -165,19 +131,3 @@ def test_dropout_of_a_tok2vec() -> None:
             node.attrs["dropout_rate"] for node in upstream.walk() if "dropout_rate" in node.attrs
         }
         assert rates == {rate}
-
-
-def test_zeros_flow_back_where_no_vector_was_read() -> None:
-    """A shared tok2vec waits for all of its listeners."""
-    nlp, upstream = with_upstream("char", shared=False)
-    train(nlp, steps=1)
-    received: list[Any] = []
-    upstream._func = lambda model, docs, is_train: (
-        [model.ops.alloc2f(len(doc), 12) for doc in docs],
-        received.append,
-    )
-    features = Tok2VecFeatures(upstream, "char", [nlp.make_doc("上海")], True, torch.device("cpu"))
-    features.backprop()
-    ((gradient,),) = received
-    assert gradient.shape == (2, 12)
-    assert not gradient.any()

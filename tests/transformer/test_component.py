@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
 from spacy.language import Language
 from spacy.training import Example
 
-from spacy_flat.nn.model import shim_of
 from spacy_flat.similarity.pairs import join_pair
 
 from .conftest import (
@@ -120,26 +117,6 @@ def test_gradient_of_the_vectors(tiny_bert: Path) -> None:
 
 
 # Sharing
-
-
-def test_gradients_of_all_components_reach_the_encoder(tiny_bert: Path) -> None:
-    """The first component's alone, the second's alone, and both: they add up."""
-    gradients = []
-    for factors in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
-        nlp = blank()
-        add_transformer(nlp, tiny_bert)
-        for factory, factor in zip(("flat_ner", "tener_ner"), factors, strict=True):
-            add_ner(nlp, factory, {**LISTENER, "grad_factor": factor})
-        start(nlp)
-        for module in encoder(nlp).module.modules():
-            if isinstance(module, torch.nn.Dropout):
-                module.p = 0.0
-        nlp.update(examples_of(nlp), sgd=False)  # type: ignore[arg-type]
-        gradients.append(encoder(nlp).module.encoder.encoder.layer[0].output.dense.weight.grad)
-    one, other, both = gradients
-    assert one.abs().max() > 0
-    assert other.abs().max() > 0
-    torch.testing.assert_close(one + other, both, atol=1e-4, rtol=1e-3)
 
 
 def test_listeners_of_tokens(tiny_bert: Path) -> None:
@@ -251,21 +228,6 @@ def test_weights_are_those_of_the_folder(tiny_bert: Path) -> None:
     model = AutoModel.from_pretrained(tiny_bert).eval()
     expected = model(torch.tensor([pieces])).last_hidden_state[0, 1:-1]
     np.testing.assert_allclose(vectors(nlp, "上海"), expected.detach(), atol=1e-5)
-
-
-def test_precision_of_the_folder_does_not_matter(tiny_bert: Path, tmp_path: Path) -> None:
-    """Trained in single precision, it is loaded so, too."""
-    folder = shutil.copytree(tiny_bert, tmp_path / "half")
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    (folder / "config.json").write_text(json.dumps({**config, "torch_dtype": "float16"}), "utf-8")
-    nlp = blank("char")
-    add_transformer(nlp, folder)
-    start(nlp)
-    nlp.to_disk(tmp_path / "pipeline")
-    loaded = spacy.load(tmp_path / "pipeline")
-    module = shim_of(loaded.get_pipe("transformer").model).module  # type: ignore[attr-defined]
-    assert {parameter.dtype for parameter in module.parameters()} == {torch.float32}
-    np.testing.assert_array_equal(vectors(loaded, TEXTS[0]), vectors(nlp, TEXTS[0]))
 
 
 def test_the_texts_of_a_pair_are_read_separately(trained: Language) -> None:

@@ -177,16 +177,6 @@ def test_words_added_later_are_in_the_lattice() -> None:
     assert only_row(encoder, "字字")["heads"] == [0, 1]
 
 
-def test_words_after_a_change_keep_their_keys() -> None:
-    encoder = make_encoder(Lexicon(WORDS))
-    before = only_row(encoder, "人和药店在重庆")
-    encoder.lexicon.add(["在重"])
-    encoder.lexicon.remove(["人和"])
-    after = only_row(encoder, "人和药店在重庆")
-    assert set(after["words"]) - {0} < set(before["words"])
-    assert after == slow_row(encoder, "人和药店在重庆")
-
-
 @settings(max_examples=25)
 @given(texts)
 def test_bytes(texts: list[str]) -> None:

@@ -10,8 +10,6 @@ from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.flat.featuriser import LatticeFeaturiser, build_vocabulary
 from spacy_flat.ner.flat.gazetteer import Gazetteer, WordColumns
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.text.segments import Segment
-from spacy_flat.text.units import Units
 
 from ..conftest import NETWORK, add_flat, blank, examples_of, train
 
@@ -62,14 +60,6 @@ def test_names_have_their_labels_as_types_and_vectors_of_the_lexicon_only() -> N
     ]
 
 
-def test_spellings_of_one_name_count_together() -> None:
-    mentions = [("A公司", "PER"), ("A\u200b公司", "ORG")] * 2 + [("A公司", "ORG")]
-    found = Gazetteer.build(mentions, Lexicon())
-
-    assert list(found.names) == ["A公司"]
-    assert found.names.snapshot.entry(0).type == "ORG"
-
-
 def test_a_share_of_the_names_is_shown_and_another_one_each_time() -> None:
     mentions = [(f"名{number:03}", "PER") for number in range(400)]
     texts = ["".join(name for name, _ in mentions)]
@@ -96,16 +86,6 @@ def test_what_is_shown_is_what_a_user_adds(only_known_words: bool) -> None:
     assert (("店在", "", False) in words(found, found.words_in(TEXTS), TEXTS)) != only_known_words
     small = found.compact({}, known_words=True)
     assert words(small, small.words_in(TEXTS), TEXTS) == training
-
-
-@pytest.mark.parametrize("is_train", [True, False])
-def test_batches_show_names_in_training_only(is_train: bool) -> None:
-    found = encoder(1.0)
-    text = Units.characters("人和药店")
-    (batch,) = found.batches([text], [Segment(0, 0, 4)], is_train)
-    expected = [("ORG", 4), ("n", 2)] if is_train else [("n", 2)]
-    types = [found.lexicon.snapshot.type_names[type] for type in batch.types[0]]
-    assert list(zip(types, batch.lengths[0].tolist(), strict=True)) == expected
 
 
 def test_an_update_shows_names_and_a_prediction_none(monkeypatch: pytest.MonkeyPatch) -> None:

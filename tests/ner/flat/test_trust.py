@@ -43,10 +43,11 @@ def test_a_prior_is_of_the_odds(nlp: Language) -> None:
         ((share,),) = flat(nlp).span_probabilities([doc], [span])
         return share / (1 - share)
 
-    before = odds(0)
-    assert odds(0.9) == pytest.approx(before / 0.1, rel=1e-4)
-    assert odds(0.999) == pytest.approx(before / 0.001, rel=1e-3)
-    assert odds(0) == pytest.approx(before)
+    for temperature in (1.0, 2.0):  # which doesn't weaken the trust
+        flat(nlp).temperature = temperature
+        before = odds(0)
+        assert odds(0.9) == pytest.approx(before / 0.1, rel=1e-4)
+        assert odds(0.999) == pytest.approx(before / 0.001, rel=1e-3)
 
 
 def test_trust_of_1_is_always_obeyed(nlp: Language) -> None:
@@ -70,16 +71,6 @@ def test_trust_of_1_is_always_obeyed(nlp: Language) -> None:
     doc = nlp.make_doc(TEXT)
     doc.spans["not_entity"] = [Span(doc, 4, 6, "ORG"), doc[3:8]]
     assert not {("ORG", "新闻"), ("PER", "有新闻，昨")} & set(entities(nlp(doc)))
-
-
-def test_a_word_that_a_long_text_is_split_within(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained, max_length=10)
-    lexicon_of(nlp).declare_types(["ORG"])
-    lexicon_of(nlp).add(["了。今天"], type="ORG", trust=1)
-    flat(nlp).confidence = True
-    doc = nlp("王小明昨天去了。今天没有新闻" * 2)
-    assert entities(doc).count(("ORG", "了。今天")) == 2
-    assert all(ent._.confidence is not None for ent in doc.ents)
 
 
 def test_what_is_no_entity(nlp: Language) -> None:
@@ -112,14 +103,6 @@ def test_of_the_component_and_of_a_source(trained: Language, copy_of: Copy, tmp_
             lexicon_of(nlp).add(["新闻"], type="ORG", trust=wrong)  # type: ignore[arg-type]
 
 
-def test_words_for_a_while(nlp: Language) -> None:
-    before = found(nlp, [TEXT])
-    words = [("新闻", "ORG"), ("今天", "PER"), ("没有", "ORG")]
-    with flat(nlp).with_words(words, 1.0):  # type: ignore[attr-defined]
-        assert {("ORG", "新闻"), ("PER", "今天"), ("ORG", "没有")} <= set(entities(nlp(TEXT)))
-    assert found(nlp, [TEXT]) == before
-
-
 def test_eight_threads_while_words_are_added_and_removed(nlp: Language) -> None:
     """Each prediction has one state of the lexicon, and temporary words are a thread's own."""
     lexicon, stop = lexicon_of(nlp), threading.Event()
@@ -133,7 +116,7 @@ def test_eight_threads_while_words_are_added_and_removed(nlp: Language) -> None:
 
     def predict(word: str) -> set[str]:
         with flat(nlp).with_words({word: "ORG"}, 1.0):  # type: ignore[attr-defined]
-            docs = [nlp(TEXT) for _ in range(30)]
+            docs = [nlp(TEXT) for _ in range(6)]
         return {text for doc in docs for _, text in entities(doc) if text in TRUSTED}
 
     changing = threading.Thread(target=change)
@@ -175,19 +158,6 @@ def test_words_of_the_same_length_that_overlap() -> None:
     assert set(given.log_odds) == {(0, 2, "PER"), (1, 3, "PER")}
 
 
-def test_trust_is_not_weakened_by_the_temperature(nlp: Language) -> None:
-    """Odds × 1,000 for 0.999, whatever the temperature."""
-    lexicon_of(nlp).declare_types(["PER"])
-    doc, ner = nlp.make_doc(TEXT), flat(nlp)
-    ner.temperature = 2.0
-    odds = []
-    for trust in (0, 0.999):
-        lexicon_of(nlp).add(["新闻"], type="PER", trust=trust)
-        ((share,),) = ner.span_probabilities([doc], [[Span(doc, 4, 6, "PER")]])
-        odds.append(share / (1 - share))
-    assert odds[1] / odds[0] == pytest.approx(1000, rel=1e-2)
-
-
 def test_no_entity_within_a_word_that_is_none(nlp: Language) -> None:
     ner: Any = flat(nlp)
     ner.overwrite = True
@@ -195,12 +165,3 @@ def test_no_entity_within_a_word_that_is_none(nlp: Language) -> None:
     assert ("LOC", "南京") in entities(nlp(doc))
     lexicon_of(nlp).add(["南京市"], type="not_entity")
     assert not {"南京", "南京市", "京"} & {text for _, text in entities(nlp(doc))}
-
-
-def test_a_compact_lexicon_keeps_what_is_trusted(nlp: Language) -> None:
-    lexicon_of(nlp).add(["新闻"], type="n", trust=0.9)
-    lexicon_of(nlp).add(["昨天"], type="not_entity")
-    lexicon_of(nlp).add(["今天"])
-    small = flat(nlp).model.attrs["featuriser"].compact({}, True).lexicon
-    assert [word in small for word in ("新闻", "昨天", "今天")] == [True, True, False]
-    assert small.snapshot.trusts[small.index("新闻")] == lexicon_of(nlp).snapshot.trusts.max()

@@ -3,14 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.testing import assert_allclose
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.flat.featuriser import build_vocabulary
 from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.text.vocabulary import Pretrained, TableVocab, Vocabulary
 from spacy_flat.vectors import TextVectors
-from spacy_flat.vectors.table import Keep
 
 TRAINING = ["重庆重庆在", "", "药店在"]
 LEXICON = Lexicon([Entry("重庆"), Entry("药店"), Entry("上海")])
@@ -85,52 +83,3 @@ def test_vectors_that_are_not_fine_tuned_are_not_trained() -> None:
     assert encoder.chars.hashes.tolist() == codes(*"重庆在药店海")
     assert trained(encoder.words) == hash_words("药店")
     assert len(encoder.words) == 2
-
-
-def test_vectors_are_scaled_to_unit_length() -> None:
-    given = TextVectors(["重", "庆"], np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32))
-    vocabulary = build({"normalise_embeddings": True}, char_vectors=given)
-    rows = dict(
-        zip(
-            vocabulary.tables["chars"].pretrained.hashes.tolist(),
-            vocabulary.tables["chars"].pretrained.vectors,
-            strict=True,
-        )
-    )
-    assert_allclose(rows[ord("重")], [0.6, 0.8], rtol=1e-6)
-    assert_allclose(rows[ord("庆")], [0.0, 0.0])
-    assert_allclose(given.data[0], [3.0, 4.0])
-
-
-def test_of_equal_vectors_the_first_counts() -> None:
-    """Digits are one character when numbers are normalised."""
-    vocabulary = build({"normalise_numbers": True}, char_vectors=vectors_of("重", "3", "0", "９"))
-    assert vectors(vocabulary.tables["chars"].pretrained) == {ord("0"): 2.0, ord("重"): 1.0}
-
-
-class _Noting(TextVectors):
-    """Vectors that note which of their keys were wanted."""
-
-    def read(self, keep: Keep | None = None) -> TextVectors:
-        self.wanted = super().read(keep).keys
-        return super().read(keep)
-
-
-def test_only_vectors_with_a_use_are_read() -> None:
-    keys = ["重", "重庆", "上海", "北京市"]
-    noting = {
-        name: _Noting(keys, np.ones((4, 3), np.float32)) for name in ("char", "bigram", "word")
-    }
-
-    build(**{f"{name}_vectors": vectors for name, vectors in noting.items()})
-
-    wanted = {name: vectors.wanted for name, vectors in noting.items()}
-    assert wanted == {"char": ["重"], "bigram": ["重庆", "上海"], "word": ["重庆", "上海"]}
-
-
-def test_coverage_counts_occurrences() -> None:
-    vocabulary = build_vocabulary(
-        LatticeOptions(), ["重重重庆"], LEXICON, char_vectors=vectors_of("重", "海")
-    )
-    assert vocabulary.tables["chars"].coverage == 0.75
-    assert vocabulary.tables["bigrams"].coverage is None

@@ -131,26 +131,3 @@ def rows_of(batches: list[Any]) -> list[tuple[Segment, Any]]:
                 said = [batch.words[row, :n].tolist(), batch.cases[row, :n].tolist(), spellings]
             found.append((segment, said))
     return found
-
-
-@pytest.mark.parametrize("unit", ["char", "token"])
-def test_bytes(unit: str) -> None:
-    found = encoder(unit).featuriser
-    loaded = SequenceFeaturiser.empty(found.options).from_bytes(found.to_bytes())
-    assert loaded.to_bytes() == found.to_bytes()
-    assert rows_of(batches_of(loaded, TRAINING)) == rows_of(batches_of(found, TRAINING))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"unit": "char"}, "F307.*model.sequence: .* unit = 'char'.*trained with 'token'"),
-        ({"lower_case": False}, "F307.*lower_case = False"),
-        ({"normalise_numbers": False}, "F307.*normalise_numbers"),
-    ],
-)
-def test_options_that_a_network_relies_on_stay(options: dict[str, Any], message: str) -> None:
-    saved = encoder().featuriser.to_bytes()
-    other = SequenceOptions(**{"unit": "token", **options})
-    with pytest.raises(ValueError, match=message):
-        SequenceFeaturiser.empty(other).from_bytes(saved)

@@ -106,23 +106,6 @@ def test_learns_its_sentences_by_heart(kind: str) -> None:
     assert [[(e.start_char, e.end_char, e.label_) for e in nlp(t).ents] for t in texts] == gold
 
 
-def test_long_texts_are_cut_at_sentence_ends() -> None:
-    nlp = make("words", max_length=9)
-    train(nlp)
-    sentence = "Ann Lee went to New York."
-    doc = nlp(" ".join([sentence] * 30))
-    assert [ent.text for ent in doc.ents] == ["Ann Lee", "New York"] * 30
-
-
-def test_characters_whatever_the_tokens_are() -> None:
-    """南京 and 江大桥 cut jieba's tokens."""
-    nlp = blank("jieba")
-    model = {"network": NETWORK, "sequence": {"embed_width": 16}}
-    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", model))
-    train(nlp)
-    assert found(nlp, TEXTS) == GOLD
-
-
 def test_gold_that_cuts_tokens_is_of_the_tokens() -> None:
     """A word that holds a part of an entity is of it."""
     nlp = blank("jieba")
