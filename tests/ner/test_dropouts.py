@@ -1,194 +1,98 @@
-"""The dropouts of both networks: how much they drop by default in training, where each acts, and
-that none of them acts at prediction."""
+"""The dropouts of both networks: how much they drop by default in training, and nothing in
+prediction."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from spacy_flat.ner.batch import CharBatch, LatticeBatch, WordBatch
-from spacy_flat.ner.flat.network import FLAT, FLATSizes
+from spacy_flat.ner.flat.network import FLAT
 from spacy_flat.ner.flat.options import FLATOptions
-from spacy_flat.ner.network import TaggingNetwork
-from spacy_flat.ner.tener.network import TENER, TENERSizes
+from spacy_flat.ner.tener.network import TENER
 from spacy_flat.ner.tener.options import TENEROptions
-from spacy_flat.nn.network import Table
 
-Batch = LatticeBatch | CharBatch | WordBatch
+from .flat.test_flat_network import SIZES, make_batch
+from .tener.test_tener_network import CHARS, WORDS, char_batch, word_batch
 
-B, C, M = 24, 50, 40
-KEYS = 50
-TABLE = Table(KEYS, KEYS, 8)
-ALL = ("embed", "output", "ff", "attention", "key")
+LENGTHS = [50] * 24
+SPELLINGS = {"spellings": np.ones((200, 8), np.int64), "n_spelled": np.full(200, 8)}
+LATTICE = make_batch([(50, [(head, 2) for head in range(40)])] * 24)
+KINDS: dict[str, Any] = {
+    "flat": (FLAT, FLATOptions, SIZES, LATTICE),
+    "tener": (TENER, TENEROptions, CHARS, char_batch(LENGTHS)),
+    "tener_words": (TENER, TENEROptions, WORDS, replace(word_batch(LENGTHS), **SPELLINGS)),
+}
 
-
-def known(*shape: int) -> Any:
-    """Keys, none of which is unknown."""
-    return np.random.default_rng(0).integers(1, KEYS + 1, shape)
-
-
-def lattice_batch() -> LatticeBatch:
-    heads = np.tile(np.concatenate([np.arange(C), np.arange(M)]), (B, 1))
-    tails = heads.copy()
-    tails[:, C:] += 1
-    return LatticeBatch(
-        segments=(),
-        n_units=np.full(B, C),
-        chars=known(B, C),
-        bigrams=known(B, C),
-        words=known(B, M),
-        types=np.zeros((B, M), dtype=np.int64),
-        lengths=np.full((B, M), 2),
-        bands=np.zeros((B, M), dtype=np.int64),
-        heads=heads,
-        tails=tails,
-        present=np.ones((B, C + M), dtype=bool),
-    )
-
-
-def character_batch() -> CharBatch:
-    present = np.ones((B, C), dtype=bool)
-    return CharBatch((), np.full(B, C), present, known(B, C), known(B, C))
-
-
-def word_batch() -> WordBatch:
-    return WordBatch(
-        segments=(),
-        n_units=np.full(B, C),
-        present=np.ones((B, C), dtype=bool),
-        words=known(B, C),
-        cases=np.ones((B, C), dtype=np.int64),
-        numbers=known(B, C),
-        spellings=known(200, 8),
-        n_spelled=np.full(200, 8),
-    )
-
-
-def make_flat(**options: Any) -> tuple[FLAT, Batch]:
-    sizes = FLATSizes(["PER"], chars=TABLE, bigrams=TABLE, words=TABLE, n_lengths=4)
-    return FLAT(FLATOptions(**options), sizes), lattice_batch()
-
-
-def make_tener(**options: Any) -> tuple[TENER, Batch]:
-    return TENER(
-        TENEROptions(**options), TENERSizes(["PER"], chars=TABLE, bigrams=TABLE)
-    ), character_batch()
-
-
-def make_tener_of_words(**options: Any) -> tuple[TENER, Batch]:
-    sizes = TENERSizes(["PER"], words=TABLE, n_spelling=KEYS)
-    return TENER(TENEROptions(**options), sizes), word_batch()
-
-
-MAKERS = {"flat": make_flat, "tener": make_tener, "tener_words": make_tener_of_words}
-
-
-def share_of_zeros(network: TaggingNetwork, batch: Batch, **modules: str) -> dict[str, float]:
-    """Of what enters some modules of a network, or of what leaves those named with a minus, the
-    share that is zero; by the names given."""
-    shares: dict[str, float] = {}
-
-    def hear(name: str, inside: bool) -> Callable[..., None]:
-        def hook(_: nn.Module, entering: tuple[Tensor, ...], leaving: Tensor) -> None:
-            met = entering[0] if inside else leaving
-            shares[name] = (met == 0).float().mean().item()
-
-        return hook
-
-    hooks = [
-        network.get_submodule(path.lstrip("-")).register_forward_hook(
-            hear(name, not path.startswith("-"))
-        )
-        for name, path in modules.items()
-    ]
-    with torch.no_grad():
-        network(batch)  # type: ignore[operator]
-    for hook in hooks:
-        hook.remove()
-    return shares
-
-
-# Vectors
-
-
+# What enters some modules, or leaves those with a minus
 PLACES = {
     "flat": {
-        "embed": "char_proj",
-        "lattice": "word_proj",
-        "ff": "layers.0.ff.3",
-        "ff_output": "-layers.0.ff",
-        "output": "classify",
+        "char_proj": 0.5,
+        "word_proj": 0.5,
+        "layers.0.ff.3": 0.15,
+        "-layers.0.ff": 0.15,
+        "classify": 0.3,
     },
     "tener": {
-        "embed": "project",
-        "ff": "encoder.layers.1.ff.3",
-        "ff_output": "-encoder.layers.1.ff",
-        "output": "classify",
+        "project": 0.5,
+        "encoder.layers.1.ff.3": 0.15,
+        "-encoder.layers.1.ff": 0.15,
+        "classify": 0.3,
     },
-    "tener_words": {"embed": "project", "spelling": "speller.encoder", "output": "classify"},
+    "tener_words": {"project": 0.5, "speller.encoder": 0.5, "classify": 0.3},
 }
-DEFAULTS = {
-    "embed": 0.5,
-    "lattice": 0.5,
-    "spelling": 0.5,
-    "ff": 0.15,
-    "ff_output": 0.15,
-    "output": 0.3,
+TABLES = {
+    "flat": {"chars": 0.2, "bigrams": 0.2, "words": 0.4},
+    "tener": {"chars": 0.2, "bigrams": 0.2},
+    "tener_words": {"words": 0.2},
 }
 
 
-@pytest.mark.parametrize("kind", list(MAKERS))
-def test_what_is_dropped_by_default(kind: str) -> None:
+def make(kind: str, **options: Any) -> tuple[Any, Any]:
     torch.manual_seed(0)
-    network, batch = MAKERS[kind](ff_activate="gelu")  # which gives no zeros, as a ReLU does
-    places = PLACES[kind]
-
-    training = share_of_zeros(network.train(), batch, **places)
-    predicting = share_of_zeros(network.eval(), batch, **places)
-
-    assert training == pytest.approx({name: DEFAULTS[name] for name in places}, abs=0.02)
-    assert predicting == dict.fromkeys(places, 0.0)
+    network, settings, sizes, batch = KINDS[kind]
+    tables = {name: getattr(sizes, name) for name in TABLES[kind]}
+    trained = {name: replace(table, trained=table.keys) for name, table in tables.items()}
+    return network(settings(**options), replace(sizes, **trained)), batch
 
 
-# Keys
-
-
-def keys_that_enter(network: TaggingNetwork, batch: Batch) -> dict[str, Tensor]:
-    """The keys that reach the tables."""
+def heard(network: Any, batch: Any, *places: str) -> dict[str, Tensor]:
     met: dict[str, Tensor] = {}
 
-    def hear(name: str) -> Callable[..., None]:
-        def hook(_: nn.Module, entering: tuple[Tensor, ...]) -> None:
-            met[name] = entering[0]
+    def hear(place: str) -> Any:
+        def hook(_: Any, entering: tuple[Tensor, ...], leaving: Tensor) -> None:
+            met[place] = leaving if place.startswith("-") else entering[0]
 
-        return hook
+        return network.get_submodule(place.lstrip("-")).register_forward_hook(hook)
 
-    for name in ("chars", "bigrams", "words", "speller.chars"):
-        table: Any = network
-        for part in name.split("."):
-            table = getattr(table, part, None)
-        if table is not None:
-            table.register_forward_pre_hook(hear(name))
+    hooks = [hear(place) for place in places]
     with torch.no_grad():
-        network(batch)  # type: ignore[operator]
+        network(batch)
+    for hook in hooks:
+        hook.remove()
     return met
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_some_keys_become_unknown_in_training(make: Callable[..., Any]) -> None:
-    torch.manual_seed(0)
-    rates = {"key_dropout": 0.2}
-    if make is make_flat:
-        rates["word_dropout"] = 0.4
-    network, batch = make(**rates)
-    met = keys_that_enter(network.train(), batch)
-    assert set(met) >= {"words" if make is make_tener_of_words else "chars"}
-    for name, keys in met.items():
-        wanted = rates.get("word_dropout", 0.2) if name == "words" else 0.2
-        dropped = keys == 0
-        assert dropped.float().mean().item() == pytest.approx(wanted, abs=0.03)
-        before = torch.from_numpy(getattr(batch, {"speller.chars": "spellings"}.get(name, name)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_dropped_by_default(kind: str) -> None:
+    network, batch = make(kind, ff_activate="gelu")  # which gives no zeros, as a ReLU does
+    places = PLACES[kind]
+    for mode, rates in ((True, places), (False, dict.fromkeys(places, 0.0))):
+        met = heard(network.train(mode), batch, *places)
+        shares = {place: (x == 0).float().mean().item() for place, x in met.items()}
+        assert shares == pytest.approx(rates, abs=0.02)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_some_keys_become_unknown_in_training(kind: str) -> None:
+    rates = {"key_dropout": 0.2} | ({"word_dropout": 0.4} if kind == "flat" else {})
+    network, batch = make(kind, **rates)
+    met = heard(network.train(), batch, *TABLES[kind])
+    for name, wanted in TABLES[kind].items():
+        before, keys = torch.from_numpy(getattr(batch, name)), met[name]
+        dropped = (keys == 0) & (before != 0)
         assert torch.equal(keys[~dropped], before[~dropped])
+        share = dropped.sum() / (before != 0).sum()
+        assert share.item() == pytest.approx(wanted, abs=0.03)

@@ -1,14 +1,12 @@
 """The lexicon and the pretrained vectors a pipeline is initialised with."""
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from learning import settle
-from spacy.language import Language
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.nn.optimizers import AdamW
@@ -21,7 +19,6 @@ from .conftest import (
     blank,
     check_known,
     examples_of,
-    flat,
     found,
     lexicon,
 )
@@ -114,21 +111,3 @@ def test_vectors_and_lexicons_of_another_kind_are_noticed() -> None:
     assert any("W300" in text and "char_vectors" in text for text in texts)
     assert any("W300" in text and "word_vectors" in text for text in texts)
     assert any("W301" in text and "lexicon" in text for text in texts)
-
-
-def test_lengths_from_nine_characters_on_are_one_class(trained: Language) -> None:
-    """Words so long are few: none would learn a vector of its own length."""
-    ner = flat(trained)
-    (part,) = ner.model.predict([trained.make_doc("人和药店在重庆")]).batches
-    network = ner.model.shims[0].module
-
-    def scores(length: int) -> torch.Tensor:
-        batch = part.batch
-        with torch.no_grad():
-            found: torch.Tensor = network(
-                replace(batch, lengths=np.where(batch.lengths, length, 0))
-            )
-        return found
-
-    assert torch.equal(scores(9), scores(12))
-    assert not torch.allclose(scores(8), scores(9))

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 import spacy
 import torch
-from commands import said
 from learning import settle
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_flat.nn.optimizers import AdamW
@@ -57,17 +56,6 @@ def test_tok2vec(segmenter: str, shared: bool, tmp_path: Path) -> None:
     assert list(nlp.pipe([])) == []
     nlp.to_disk(tmp_path)
     assert found(spacy.load(tmp_path)) == GOLD
-
-
-def test_the_command_calibrates_a_listener(tmp_path: Path) -> None:
-    nlp, _ = with_upstream("char", shared=True)
-    train(nlp)
-    nlp.to_disk(tmp_path / "nlp")
-    DocBin(docs=[each.reference for each in examples_of(nlp)]).to_disk(tmp_path / "dev.spacy")
-    names = [tmp_path / name for name in ("nlp", "dev.spacy", "out")]
-    said("calibrate", *names)
-    flat(nlp).calibrate([Example(nlp(each.text), each.reference) for each in examples_of(nlp)])
-    assert flat(spacy.load(names[2])).temperature == pytest.approx(flat(nlp).temperature)
 
 
 def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,14 +146,6 @@ def test_an_entity_that_is_cut_is_unknown_where_another_segment_has_it() -> None
     ]
 
 
-def test_annotation_beyond_the_only_segment_is_cut() -> None:
-    """The rest of the text is white space, which is not read."""
-    annotation = Annotation([EntitySpan(8, 12, "A")], [EntitySpan(0, 50, "B")])
-    assert [part[:2] for part in split_annotation(annotation, [Segment(0, 0, 10)])] == [
-        ([(8, 10, "A")], [(0, 10, "B")])
-    ]
-
-
 def test_all_scores_leave_named_stretches_out(trained: Language) -> None:
     text = "张三，李四，王五都来了！"
     reference = trained.make_doc(text)

@@ -53,16 +53,6 @@ def test_group_is_upstream() -> None:
     assert learn(make(), sgd) == pytest.approx([0.5, 0.5])
 
 
-def test_version() -> None:
-    """Another one after each step of a network."""
-    shim, empty = make(), EncoderShim(build)
-    before, empty_before = shim.version, empty.version
-    learn(shim, SGD(1.0))
-    empty.finish_update(SGD(1.0))
-    assert shim.version != before
-    assert empty.version == empty_before
-
-
 @pytest.mark.parametrize("sgd", [SGD(1.0, momentum=0.0), Adam(1.0, use_averages=False)])
 def test_frozen_and_warm_up(sgd: Any) -> None:
     """A new network starts anew."""

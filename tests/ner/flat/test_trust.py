@@ -13,8 +13,6 @@ from spacy.tokens import Span
 
 from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.word_lists import words
-from spacy_flat.ner.constraints import SpanConstraints
-from spacy_flat.text.units import EntitySpan
 
 from ..conftest import TEXTS, Copy, entities, flat, found
 
@@ -148,14 +146,6 @@ def test_a_word_that_no_entity_may_have(nlp: Language) -> None:
     ]
     assert entities(doc)[2:] == [("PER", "王小明"), ("LOC", "上海")]
     assert [ent._.confidence for ent in doc.ents][:2] == pytest.approx([1.0, 1.0])
-
-
-def test_words_of_the_same_length_that_overlap() -> None:
-    given = SpanConstraints(fixed=[EntitySpan(8, 9, "LOC")])
-    certain = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 1, 5, 7)]
-    given.add_words([*certain, (EntitySpan(1, 2, "ORG"), 1.0)], LABELS, within=True)
-    assert given.fixed == [(8, 9, "LOC"), (5, 7, "PER")]
-    assert set(given.log_odds) == {(0, 2, "PER"), (1, 3, "PER")}
 
 
 def test_no_entity_within_a_word_that_is_none(nlp: Language) -> None:

@@ -119,43 +119,6 @@ def test_gold_that_cuts_tokens_is_of_the_tokens() -> None:
     ]
 
 
-def test_words_in_the_vectors_are_known_though_no_training_has_them() -> None:
-    """In any case, and with digits that are all alike."""
-    keys = ["ann", "bob", "carol", "geneva", "paris", "0000", "went", "to"]
-    directions = {"ann": 0, "bob": 0, "carol": 0, "geneva": 1, "paris": 1, "0000": 2}
-    rows = np.zeros((len(keys), 4), dtype=np.float32)
-    for row, key in enumerate(keys):
-        rows[row, directions.get(key, 3)] = 1.0
-    vectors = TextVectors(keys, rows)
-    network = {**NETWORK, "char_encoder": "none"}
-    sequence = {"unit": "token", "fine_tune": False}
-    nlp = spacy.blank("en")
-    nlp.add_pipe(
-        "tener_ner", config=pipe_config("tener_ner", {"network": network, "sequence": sequence})
-    )
-    examples = [
-        Example.from_dict(
-            nlp.make_doc("Ann went to Geneva"), {"entities": [(0, 3, "PER"), (12, 18, "LOC")]}
-        ),
-        Example.from_dict(
-            nlp.make_doc("Bob to Geneva 2020"),
-            {"entities": [(0, 3, "PER"), (7, 13, "LOC"), (14, 18, "DATE")]},
-        ),
-    ]
-    fix_random_seed(0)
-    ner = tener(nlp)
-    ner.initialize(lambda: examples, word_vectors=vectors)
-    optimizer = AdamW(0.02)
-    settle(nlp, examples, optimizer, 40)
-    check_known(nlp, "tener_ner", examples)
-    doc = nlp("CAROL went to paris 1999")
-    assert [(ent.text, ent.label_) for ent in doc.ents] == [
-        ("CAROL", "PER"),
-        ("paris", "LOC"),
-        ("1999", "DATE"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("kind", "given", "message"),
     [
