@@ -63,15 +63,17 @@ class Compactor:
 
     def __init__(self, nlp: Language) -> None:
         self.nlp = nlp
-        models = networks_of(nlp)
-        self.components = {
-            name: TableCompactor(model) for name, model in models.items() if has_rows(model)
-        }
-        others = [model for model in models.values() if not has_rows(model)]
-        self.networks = [
-            *map(NetworkCompactor, others),
-            *(NetworkCompactor(model, min_bits=6) for model in transformers_of(nlp)),
-        ]
+        pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, NetworkPipe)}
+        if not pipes:
+            raise ValueError(Errors.F370.format(components=", ".join(nlp.pipe_names) or "none"))
+        self.components: dict[str, TableCompactor] = {}
+        self._networks = [(node, shim_of(node), 6) for node in transformers_of(nlp)]  # least bits
+        for name, pipe in pipes.items():
+            pipe.require_initialised()
+            if isinstance(pipe.featuriser, SegmentFeaturiser):
+                self.components[name] = TableCompactor(pipe.model)
+            else:
+                self._networks.append((pipe.model, pipe.shim, 4))
 
     def count(self, texts: Iterable[str]) -> int:
         """Count how often texts read each row of the tables. Returns the sum of the counts.
@@ -96,18 +98,24 @@ class Compactor:
         Raises ValueError for rows to drop if nothing was counted (F371), for a limit that is not
         above 0 (F341), and if nothing fits (F372).
         """
+        from ..nn.compact import rounded
+
         if limit is not None:
             require("limit", limit, lambda: 0 < limit < math.inf, "bytes, more than 0")
         drops_rows = config.min_count > 0 or limit is not None
         if self.components and drops_rows and not self._n_counted():
             raise ValueError(Errors.F371)
-        for network in self.networks:
-            network.apply(config)
+        for model, shim, min_bits in self._networks:
+            model.shims[0] = rounded(shim, max(config.bits, min_bits))
+            model.attrs["packed"] = True  # which counts where it is the whole model of a pipe
         if limit is not None:
             config = self._fitting(config, limit)
         self._apply_to_tables(config)
-        if self.components and config.min_count:
-            self._check_texts()
+        counts = row_counts(self.components.values())
+        found, total = np.count_nonzero(counts), max(1, len(counts))
+        if self.components and config.min_count and found < FEW_ROWS * total:
+            words = {"found": found, "total": total, "share": found / total}
+            warnings.warn(Warnings.W370.format(**words), stacklevel=2)
         return config
 
     def rows(self) -> dict[str, int]:
@@ -120,13 +128,6 @@ class Compactor:
 
     def _n_counted(self) -> int:
         return int(row_counts(self.components.values()).sum())
-
-    def _check_texts(self) -> None:
-        counts = row_counts(self.components.values())
-        found = np.count_nonzero(counts)
-        if found < FEW_ROWS * len(counts):
-            words = {"found": found, "total": len(counts), "share": found / len(counts)}
-            warnings.warn(Warnings.W370.format(**words), stacklevel=3)
 
     def _apply_to_tables(self, config: CompressConfig) -> None:
         for component in self.components.values():
@@ -143,22 +144,6 @@ class Compactor:
         if place == len(steps):
             raise ValueError(Errors.F372.format(size=size(steps[-1]) / 1e6, limit=limit / 1e6))
         return replace(config, min_count=steps[place])
-
-
-class NetworkCompactor:
-    """Rounds the numbers of a model's network. min_bits: that a number keeps."""
-
-    def __init__(self, model: Model[Any, Any], min_bits: int = 4) -> None:
-        self.model = model
-        self.min_bits = min_bits
-        self.shim = shim_of(model)
-
-    def apply(self, config: CompressConfig) -> None:
-        """Put a rounded copy of the first network into the model."""
-        from ..nn.compact import rounded
-
-        self.model.shims[0] = rounded(self.shim, max(config.bits, self.min_bits))
-        self.model.attrs["packed"] = True  # which counts where it is the whole model of a pipe
 
 
 class TableCompactor:
@@ -183,10 +168,9 @@ class TableCompactor:
 
     def count(self, texts: Sequence[str], nlp: Language) -> None:
         """Count how often each row of the tables is read in texts; `nlp` makes their tokens."""
-        in_characters = self.featuriser.unit == "char"
         units = [
             Units.visible_characters(text)
-            if in_characters
+            if self.featuriser.unit == "char"
             else Units.as_read(nlp.make_doc(text), "token")
             for text in texts
         ]
@@ -207,24 +191,6 @@ class TableCompactor:
         self.model.attrs["featuriser"] = self.featuriser.compact(vocabs, config.known_words)
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, config.bits)
-
-
-def networks_of(nlp: Language) -> dict[str, Model[Any, Any]]:
-    """By name, the models of those components of a pipeline that can be made small. Raises as
-    `Compactor`."""
-    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, NetworkPipe)}
-    if not pipes:
-        raise ValueError(Errors.F370.format(components=", ".join(nlp.pipe_names) or "none"))
-    trained = {name: pipe for name, pipe in pipes.items() if pipe.is_initialised}
-    for pipe in pipes.values():
-        if not trained or has_rows(pipe.model):
-            pipe.require_initialised()
-    return {name: pipe.model for name, pipe in trained.items()}
-
-
-def has_rows(model: Model[Any, Any]) -> bool:
-    """Whether the rows of its tables can be counted in texts."""
-    return isinstance(model.attrs["featuriser"], SegmentFeaturiser)
 
 
 def transformers_of(nlp: Language) -> list[Model[Any, Any]]:

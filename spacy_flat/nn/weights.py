@@ -48,7 +48,7 @@ def load_network(
 
     Raises ValueError for damaged data (F200), and names or shapes other than the network's (F201).
     """
-    config, stored = read_config(data), stored_tensors(data)
+    config, stored = read_config(data), read_tensors(data)
     try:
         with torch.device("meta"):  # shapes alone
             skeleton = build(config)
@@ -56,7 +56,7 @@ def load_network(
         raise
     except Exception as error:
         raise ValueError(Errors.F200.format(reason=repr(error))) from error
-    check_shapes(skeleton, stored)
+    fill(skeleton, stored)
     network = build(config)
     fill(network, stored)
     return network, config
@@ -76,7 +76,7 @@ def read_config(data: bytes) -> dict[str, Any]:
     return config
 
 
-def stored_tensors(data: bytes) -> dict[str, Tensor]:
+def read_tensors(data: bytes) -> dict[str, Tensor]:
     """The tensors in a weights file. Raises ValueError (F200) for damaged data."""
     try:
         return merge_scales(load(data))
@@ -84,26 +84,22 @@ def stored_tensors(data: bytes) -> dict[str, Tensor]:
         raise ValueError(Errors.F200.format(reason=error)) from error
 
 
-def check_shapes(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
-    """Raises ValueError for names or shapes other than the network's (F201), and whole numbers
-    without scales (F200)."""
-    expected = _distinct(network)
-    for name in sorted(expected.keys() | stored.keys()):
-        wanted = _shape(expected.get(name))
-        found = _shape(stored.get(name))
-        if wanted != found:
-            raise ValueError(Errors.F201.format(name=name, wanted=wanted, found=found))
-        if expected[name].is_floating_point() > stored[name].is_floating_point():
-            raise ValueError(Errors.F200.format(reason=f"{name} has no scales"))
-
-
 @torch.no_grad()
 def fill(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
     """Set the weights of a network, constructed from the same configuration, converted to its own
-    types and devices. Raises ValueError as `check_shapes`."""
-    check_shapes(network, stored)
-    for name, tensor in _distinct(network).items():
-        tensor.copy_(stored[name])
+    types and devices.
+
+    Raises ValueError for names or shapes other than the network's (F201), and whole numbers without
+    scales (F200).
+    """
+    own = _distinct(network)
+    for name in sorted(own.keys() | stored.keys()):
+        wanted, found = _shape(own.get(name)), _shape(stored.get(name))
+        if wanted != found:
+            raise ValueError(Errors.F201.format(name=name, wanted=wanted, found=found))
+        if own[name].is_floating_point() > stored[name].is_floating_point():
+            raise ValueError(Errors.F200.format(reason=f"{name} has no scales"))
+        own[name].copy_(stored[name])
 
 
 def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:

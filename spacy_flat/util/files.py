@@ -4,12 +4,11 @@ import errno
 import gzip
 import lzma
 import os
-import platform
 import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -159,11 +158,9 @@ def _unfinished(path: Path) -> Iterator[Path]:
         raise full from error
 
 
-def _put_back(unfinished: Path, name: str | None = None) -> None:
+def _put_back(unfinished: Path, name: str = "*") -> None:
     """Restore an old folder, of one name or any, if the new one did not take its place."""
-    for old in (unfinished / OLD).glob("*"):
-        if name not in (None, old.name):
-            continue
+    for old in (unfinished / OLD).glob(name):
         if not (path := unfinished.parent / old.name).exists():
             os.replace(old, path)
 
@@ -186,18 +183,12 @@ def locked(folder: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
-    lock, owner = FileLock(folder / ".lock"), folder / ".lock-owner"
+    lock = FileLock(folder / ".lock")
     try:
         lock.acquire(blocking=False)
     except Timeout:
-        name = "another process"
-        with suppress(OSError):
-            name = owner.read_text("utf-8")
-        raise BlockingIOError(Errors.F043.format(path=folder, process=name)) from None
+        raise BlockingIOError(Errors.F043.format(path=folder)) from None
     try:
-        with suppress(OSError):  # a full disk: the lock holds all the same
-            owner.write_text(f"process {os.getpid()} on {platform.node()}", "utf-8")
         yield
     finally:
-        owner.unlink(missing_ok=True)
         lock.release()

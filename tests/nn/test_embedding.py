@@ -65,7 +65,7 @@ def test_scales_that_were_saved_in_half_precision_are_loaded() -> None:
     old, loaded = (PretrainedEmbedding(Table(6, 0, 3, int8=True)) for _ in "12")
     old.set_pretrained(KEYS, VECTORS)
     old.scales = old.scales.half()
-    weights.fill(loaded, weights.stored_tensors(weights.to_bytes(old, {})))
+    weights.fill(loaded, weights.read_tensors(weights.to_bytes(old, {})))
     assert torch.equal(loaded(KEYS), old(KEYS))
 
 

@@ -110,7 +110,7 @@ def test_parts_of_one_tensor_are_stored() -> None:
 def test_weights_of_another_precision_are_converted() -> None:
     module = nn.Linear(3, 3)
     half = copy.deepcopy(module).half()
-    weights.fill(module, weights.stored_tensors(weights.to_bytes(half, {})))
+    weights.fill(module, weights.read_tensors(weights.to_bytes(half, {})))
     assert module.weight.dtype == torch.float32
     assert torch.equal(module.weight, half.weight.float())
 
@@ -149,9 +149,9 @@ def test_other_files_are_refused(metadata: dict[str, str]) -> None:
 def test_weights_of_another_network_are_refused_by_name_and_shape() -> None:
     data = TorchShim(build, CONFIG).to_bytes()
     with pytest.raises(ValueError, match=r"F201.*'again.bias'.*\[4\].*\[5\]"):
-        weights.fill(Net(7, 5), weights.stored_tensors(data))
+        weights.fill(Net(7, 5), weights.read_tensors(data))
     with pytest.raises(ValueError, match=r"F201.*'again.bias'.*\[4\].*None"):
-        weights.fill(nn.Linear(4, 4), weights.stored_tensors(data))
+        weights.fill(nn.Linear(4, 4), weights.read_tensors(data))
 
 
 class Mixed(Net):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,13 +33,13 @@ def test_one_process_writes_to_a_folder(tmp_path: Path) -> None:
     other = python(LOCK, tmp_path)
     assert other.stdout is not None
     other.stdout.readline()
-    with pytest.raises(BlockingIOError, match=rf"F043.*process {other.pid} on "), locked(tmp_path):
+    with pytest.raises(BlockingIOError, match="F043"), locked(tmp_path):
         pass
     other.kill()
     other.wait()
     for _ in range(2):
-        with locked(tmp_path), pytest.raises(BlockingIOError, match=str(os.getpid())):
-            locked(tmp_path).__enter__()
+        with locked(tmp_path):
+            pass
 
 
 KILLED_BEFORE_A_RENAME = """
@@ -77,25 +76,8 @@ def test_a_kill_leaves_a_folder(rename: int, tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*")) == [folder]
 
 
-def test_a_folder_does_not_replace_a_file(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("a")
-    with (
-        pytest.raises(NotADirectoryError, match=rf"F138\] {tmp_path}/a: "),
-        replacing_folder(tmp_path / "a"),
-    ):
-        raise AssertionError
-    assert (tmp_path / "a").read_text() == "a"
-
-
-def test_a_rename_that_fails_leaves_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    with pytest.raises(FileNotFoundError), replacing_folder(tmp_path / "a"):
-        pass  # nothing is written
-    assert list(tmp_path.rglob("*")) == [tmp_path / "a"]
-
-
 @pytest.mark.parametrize("write", [replacing, replacing_folder])
-@pytest.mark.parametrize("path", ["file/new", "file/folder/new", "file/a/b/new", "link/new"])
+@pytest.mark.parametrize("path", ["file/new", "file/a/b/new", "link/new"])
 def test_a_file_where_a_folder_should_be(write: Any, path: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a")
     (tmp_path / "link").symlink_to("missing")
