@@ -1,7 +1,6 @@
 """The optimizers' steps, held against torch's and thinc's own, and what configs may say."""
 
 import math
-import warnings
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
@@ -12,7 +11,6 @@ import spacy
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacy.training import Example
 from thinc.api import SGD as StockSGD  # noqa: N811
 from thinc.api import Adam, Linear, Optimizer, registry
 from torch import Tensor, nn
@@ -146,15 +144,13 @@ class TestAgainstTorch:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Adam(0.05, grad_clip=0.0, L2=0.0),
         lambda: Adam(0.001, grad_clip=0.5, L2=0.01),
         lambda: Adam(0.005, grad_clip=0.0, L2=0.1, L2_is_weight_decay=False),
         lambda: Adam(registry.schedules.get("warmup_linear.v1")(0.05, 3, 8), grad_clip=0.3),
-        lambda: StockSGD(0.05, L2=0.0, grad_clip=0.5),
         lambda: StockSGD(0.05, L2=0.1, L2_is_weight_decay=False, grad_clip=0.0),
         lambda: StockSGD(0.001, L2=0.1, grad_clip=0.0),
     ],
-    ids=["Adam", "decay", "L2", "schedule", "SGD", "SGD-L2", "SGD-decay"],
+    ids=["decay", "L2", "schedule", "SGD-L2", "SGD-decay"],
 )
 @pytest.mark.parametrize("sparse", [True, False])
 def test_stock_optimizers_do_what_thinc_does(make: Callable[[], Optimizer], sparse: bool) -> None:
@@ -284,14 +280,10 @@ class TestMultipliers:
 
     def test_scale_the_learning_rate_by_group(self) -> None:
         plain = self.changes({})
-        scaled = self.changes({"embeddings": 0.5, "crf": 3.0})
+        scaled = self.changes({"embeddings": 0.5, "crf": 0.0})
         assert scaled["table.weight"] == pytest.approx(0.5 * plain["table.weight"])
-        assert scaled["crf.weight"] == pytest.approx(3.0 * plain["crf.weight"])
+        assert scaled["crf.weight"] == 0.0 < plain["crf.weight"]
         assert scaled["encoder.weight"] == pytest.approx(plain["encoder.weight"])
-
-    def test_zero_freezes(self) -> None:
-        changes = self.changes({"embeddings": 0.0, "encoder": 0.0})
-        assert [name for name, change in changes.items() if change] == ["crf.weight", "crf.bias"]
 
     def test_upstream_is_every_thinc_layer(self) -> None:
         plain, scaled = (thinc_weights(SGD(0.01, multipliers=m)) for m in ({}, {"upstream": 0.5}))
@@ -322,60 +314,41 @@ def thinc_weights(optimizer: Optimizer, gradients: tuple[float, ...] = (0.3,)) -
     return float(model.get_param("W")[0, 0])
 
 
-class TestUpstream:
-    GRADIENTS = (0.3, -0.5, 9.0, 0.1)
-
-    @pytest.mark.parametrize("name", ["SGD", "AdamW"])
-    def test_is_updated_as_torch_would(self, name: str) -> None:
-        weight = torch.full((1,), START, requires_grad=True)
-        theirs = torch_twin(name, [weight])
-        for gradient in self.GRADIENTS:
-            weight.grad = torch.full((1,), gradient)
-            theirs.step()
-        ours = thinc_weights(optimizer_of(name), self.GRADIENTS)
-        assert ours == pytest.approx(weight.item(), abs=1e-5)
+@pytest.mark.parametrize("name", ["SGD", "AdamW"])
+def test_upstream_is_updated_as_torch_would(name: str) -> None:
+    gradients = (0.3, -0.5, 9.0, 0.1)
+    weight = torch.full((1,), START, requires_grad=True)
+    theirs = torch_twin(name, [weight])
+    for gradient in gradients:
+        weight.grad = torch.full((1,), gradient)
+        theirs.step()
+    assert thinc_weights(optimizer_of(name), gradients) == pytest.approx(weight.item(), abs=1e-5)
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-@pytest.mark.parametrize("optimizer", [SGD(0.1), Adam(0.1)], ids=["SGD", "Adam.v1"])
-def test_a_step_with_a_gradient_that_is_not_finite_is_left_out(
-    bad: float, optimizer: Optimizer
-) -> None:
-    shim = TorchShim(build, {})
-    before = [p.detach().clone() for p in shim.module.parameters()]
-    backward(shim.module, 1, [2])
-    shim.module.crf.bias.grad[0] = bad
-    with pytest.warns(UserWarning, match=r"W200.*Net"):
-        shim.finish_update(optimizer)
-    assert all(map(torch.equal, before, shim.module.parameters()))
-    assert all(parameter.grad is None for parameter in shim.module.parameters())
+@pytest.mark.parametrize("make", [AdamW, lambda: Adam(0.1)], ids=["AdamW", "Adam.v1"])
+def test_steps_that_are_not_finite(make: Callable[[], Optimizer]) -> None:
+    """They are left out, and too many in a row end training."""
+    shim, optimizer = TorchShim(build, {}), make()
 
-
-class TestDivergence:
-    """Many steps in a row that had to be left out end training, few do not."""
-
-    def bad(self, shim: TorchShim, optimizer: Any) -> None:
-        backward(shim.module, 1)
+    def bad_step() -> None:
+        backward(shim.module, 1, [2])
         shim.module.crf.bias.grad[0] = float("nan")
         shim.finish_update(optimizer)
 
-    @pytest.mark.filterwarnings("ignore:.*W200")
-    @pytest.mark.parametrize("make", [AdamW, lambda: Adam(0.1)], ids=["AdamW", "Adam.v1"])
-    def test_ends_training(self, make: Callable[[], Optimizer]) -> None:
-        shim, optimizer = TorchShim(build, {}), make()
-        for _ in range(4):
-            self.bad(shim, optimizer)
-        with pytest.raises(ValueError, match=r"F208.*Net.*5 steps.*learn_rate"):
-            self.bad(shim, optimizer)
-
-    @pytest.mark.filterwarnings("ignore:.*W200")
-    def test_a_good_step_starts_the_count_again(self) -> None:
-        shim, optimizer = TorchShim(build, {}), AdamW()
-        for _ in range(3):
-            for _ in range(4):
-                self.bad(shim, optimizer)
-            backward(shim.module, 1)
-            shim.finish_update(optimizer)
+    for steps in (4, 4):
+        before = [p.detach().clone() for p in shim.module.parameters()]
+        for _ in range(steps):
+            with pytest.warns(UserWarning, match=r"W200.*Net"):
+                bad_step()
+        assert all(map(torch.equal, before, shim.module.parameters()))
+        assert all(parameter.grad is None for parameter in shim.module.parameters())
+        backward(shim.module, 1)
+        shim.finish_update(optimizer)
+    for _ in range(4):
+        with pytest.warns(UserWarning, match="W200"):
+            bad_step()
+    with pytest.raises(ValueError, match=r"F208.*Net.*5 steps.*learn_rate"):
+        bad_step()
 
 
 class TestWarmup:
@@ -412,61 +385,19 @@ class TestWarmup:
             warmup(1.0, *arguments)
 
 
-class TestWarmupThatNobodySteps:
+@pytest.mark.parametrize("stepped", [True, False])
+def test_warm_up_in_a_loop_that_only_updates(stepped: bool) -> None:
     """`spacy train` steps the schedules; loops that only call nlp.update do not."""
-
-    def rates(self, shims: list[TorchShim], steps: int, *, stepped: bool) -> list[float]:
-        optimizer = SGD(warmup(1.0, 10))
-        rates = []
-        for _ in range(steps):
-            for shim in shims:
-                shim.finish_update(optimizer)
-                rates.append(optimizer.learn_rate)
-            if stepped:
-                optimizer.step_schedules()
-        return rates
-
-    def test_several_networks_are_one_step(self) -> None:
-        shims = [TorchShim(build, {}), TorchShim(build, {})]
-        assert self.rates(shims, 2, stepped=False) == [0.1, 0.1, 1.0, 1.0]
-        rates = self.rates(shims, 2, stepped=True)
-        assert rates == pytest.approx([0.1, 0.1, 0.2, 0.2])
-
-    def test_is_left_by_upstream_alone(self) -> None:
-        optimizer = AdamW(warmup(0.1, 10))
-        thinc_weights(optimizer, (1.0, 1.0))
-        assert optimizer.learn_rate == 0.1
-
-
-CONFIG = """
-[optimizer]
-@optimizers = "spacy-flat.SGD.v1"
-momentum = 0.8
-clip_value = 5
-
-[optimizer.multipliers]
-embeddings = 0.5
-
-[optimizer.learn_rate]
-@schedules = "spacy-flat.warmup.v1"
-initial_rate = 0.001
-warmup_steps = 10
-"""
-
-
-def test_trains_spacys_own_components() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("tagger")
-    data = [("I like eggs", ["N", "V", "N"]), ("eggs like me", ["N", "V", "N"])]
-    examples = [Example.from_dict(nlp.make_doc(text), {"tags": tags}) for text, tags in data]
-    optimizer = AdamW(0.01, use_averages=True)
-    nlp.initialize(lambda: examples, sgd=optimizer)
-    losses = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        for _ in range(30):
-            losses.append(nlp.update(examples, sgd=optimizer)["tagger"])
+    shims = [TorchShim(build, {}), TorchShim(build, {})]
+    optimizer = SGD(warmup(1.0, 10))
+    rates = []
+    for _ in range(2):
+        for shim in shims:
+            shim.finish_update(optimizer)
+            rates.append(optimizer.learn_rate)
+        if stepped:
             optimizer.step_schedules()
-    assert losses[-1] < 0.2 * losses[0]
-    with nlp.use_params(optimizer.averages):
-        assert [token.tag_ for token in nlp("I like eggs")] == ["N", "V", "N"]
+    assert rates == pytest.approx([0.1, 0.1, 0.2, 0.2] if stepped else [0.1, 0.1, 1.0, 1.0])
+    upstream = AdamW(warmup(0.1, 10))
+    thinc_weights(upstream, (1.0, 1.0))
+    assert upstream.learn_rate == 0.1
