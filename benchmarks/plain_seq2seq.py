@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import count
 from random import Random
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from spacy_flat.translator.batch import PaddedIds, TranslationBatch, similar_lengths
+from spacy_flat.translator.batch import (
+    END,
+    START,
+    PaddedIds,
+    similar_lengths,
+)
 from spacy_flat.translator.featuriser import TranslationFeaturiser
-from spacy_flat.translator.ids import END, START
-from spacy_flat.translator.model import IdPair
+from spacy_flat.translator.model import IdPair, batches
 from spacy_flat.translator.options import Seq2SeqOptions
 
 WARMUP = 400  # steps
@@ -47,8 +51,8 @@ class PlainTransformer(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, source: PaddedIds, target: Tensor, present: Tensor) -> Tensor:
-        """[B, T, keys] scores of what follows each place of the target."""
-        reads = torch.from_numpy(source.keys)
+        """[B, T, ids] scores of what follows each place of the target."""
+        reads = torch.from_numpy(source.ids)
         absent = torch.from_numpy(~source.present)
         T = target.shape[1]
         hidden = self.transformer(
@@ -73,21 +77,24 @@ def train(
     encoder: TranslationFeaturiser,
     pairs: Sequence[IdPair],
     seconds: float,
-) -> tuple[PlainTransformer, int]:
-    """Train for so many seconds. Returns the network and the number of steps."""
+) -> PlainTransformer:
+    """Train for so many seconds."""
     torch.manual_seed(1)
     network = PlainTransformer(options, encoder)
     optimizer = torch.optim.Adam(network.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / WARMUP, (WARMUP / (step + 1)) ** 0.5)
     )
+    all_batches = list(batches(pairs, BATCH))
     end = time.process_time() + seconds
-    steps = 0
-    for batch in batches(pairs):
+    for step in count():
         if time.process_time() > end:
-            break
+            return network.eval()
+        if step % len(all_batches) == 0:
+            Random(step).shuffle(all_batches)
+        batch = all_batches[step % len(all_batches)]
         present = torch.from_numpy(batch.inputs.present)
-        scores = network(batch.source, torch.from_numpy(batch.inputs.keys), present)[present]
+        scores = network(batch.source, torch.from_numpy(batch.inputs.ids), present)[present]
         gold = torch.from_numpy(batch.targets)
         loss = cross_entropy(scores, gold, label_smoothing=options.label_smoothing)
         optimizer.zero_grad()
@@ -95,19 +102,7 @@ def train(
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-        steps += 1
-    return network.eval(), steps
-
-
-def batches(pairs: Sequence[IdPair]) -> Iterator[TranslationBatch]:
-    """Pairs of like lengths together, in another order each time, without end."""
-    chance = Random(1)
-    lengths = np.array([[len(pair.source), len(pair.target)] for pair in pairs])
-    rows = list(similar_lengths(lengths, BATCH))
-    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    while True:
-        chance.shuffle(rows)
-        yield from (TranslationBatch.of(own, sources, targets) for own in rows)
+    raise AssertionError
 
 
 @torch.inference_mode()
@@ -116,16 +111,17 @@ def translate(
 ) -> list[str]:
     """The most probable piece each time, without a cache."""
     sources = [encoder.source_ids(text) for text in texts]
-    lengths = np.array([[len(source)] for source in sources])
     found = [""] * len(texts)
-    for rows in similar_lengths(lengths, BATCH):
+    for rows in similar_lengths([sources], BATCH):
         source = PaddedIds.of([sources[row] for row in rows])
-        keys = torch.full((len(rows), 1), START)
-        for _ in range(int(MAX_RATIO * source.keys.shape[1]) + MARGIN):
-            scores = network(source, keys, torch.ones_like(keys).bool())[:, -1]
-            keys = torch.cat([keys, scores.argmax(1, keepdim=True)], dim=1)
-            if (keys == END).any(dim=1).all():
+        ids = torch.full((len(rows), 1), START)
+        for _ in range(int(MAX_RATIO * source.ids.shape[1]) + MARGIN):
+            scores = network(source, ids, torch.ones_like(ids).bool())[:, -1]
+            ids = torch.cat([ids, scores.argmax(1, keepdim=True)], dim=1)
+            if (ids == END).any(dim=1).all():
                 break
-        for row, own in zip(rows, keys[:, 1:].tolist(), strict=True):
-            found[row] = encoder.spell(own[: own.index(END)] if END in own else own, ())[0]
+        for row, own in zip(rows, ids[:, 1:].tolist(), strict=True):
+            written = own[: own.index(END)] if END in own else own
+            stretches = encoder.stretches(written)
+            found[row] = "".join(each for each in stretches if isinstance(each, str))
     return found

@@ -349,10 +349,6 @@ F400 Component {name!r} can't learn from any of the {n} training pairs: each has
 F403 Can't initialise {name!r}: no training example has a text and a translation in
   doc._.translation. Convert the corpus with `python -m spacy flat convert`, or set
   doc._.translation of the reference Docs.
-F404 Component {name!r} can't load the pipeline {entities!r}, which finds the entities of
-  translations: {reason}. Install it, or correct [components.{name}.entities].
-F405 Component {name!r}: the `entities` pipeline also has a translator, {component!r}, so this would
-  never end. Give a pipeline of the target language that sets doc.ents.
 F407 The reference of {text!r} has {value} in doc._.translation, of type {type}, but a translation
   is a string or None.
 F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two files must match
@@ -363,7 +359,7 @@ F425 {path}, line {line}: expected a name, a TAB and its translation, but found 
   the line, or make it a comment with #.
 F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete one
   of them.
-F432 {path}: unknown file type. Name a file that ends in .txt, .jsonl or .tsv.
+F432 {path}: unknown file type. Name a file that ends in .txt or .jsonl.
 
 # F44x: training in several processes
 F440 --resume needs --output. Give the folder of the training run.
@@ -452,9 +448,6 @@ W370 Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted tex
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
 W400 {name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} characters.
   Cut the texts into sentences, or raise longest_pair in [components.{name}.model.text].
-W401 {name}: no training pair has a name, a number or a Latin word on both sides, or
-  placeholder_rate is 0, so the network can't learn where to place these in a translation. Give a
-  list of names in [initialize.components.{name}.names], or set carry_names = false.
 W402 No name in {path} was used: no component of {pipeline} found an entity in the texts. Names are
   only used if a component before the translator sets doc.ents.
 W403 {name}: no component before it finds entities, so it makes up names: 北京 may become "Tokyo".
@@ -463,8 +456,5 @@ W403 {name}: no component before it finds entities, so it makes up names: 北京
 W405 {path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its
   translation. The text to translate comes first: if the columns or files are swapped, exchange them
   and convert again.
-W406 {name}: no component of the `entities` pipeline {entities!r} declares that it sets doc.ents
-  (components: {components}), so it may find no entities in translations. Give a pipeline with an
-  entity recogniser.
 W460 Ignoring {count} of unknown type in the folders: {names}.
 """)

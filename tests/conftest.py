@@ -203,9 +203,9 @@ def poems_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def translation_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small pipeline that finds entities and translates four texts."""
-    from translator.by_heart import with_entities
+    """The folder of a small pipeline that finds entities and translates five texts."""
+    from translator.conftest import with_recogniser
 
     folder = tmp_path_factory.mktemp("translation")
-    with_entities().to_disk(folder)
+    with_recogniser().to_disk(folder)
     return folder

@@ -103,9 +103,10 @@ def test_a_translation_is_written_on_the_device() -> None:
     source = PaddedIds.of([np.array([9, 2]), np.array([9, 9, 9, 2])])
     forbidden = np.zeros((6, 20), dtype=np.bool_)
     with Watch() as watch, torch.no_grad():
-        state = network.begin(source, 3)
+        state = network.encode(source)
         network.decode(np.full((6, 1), 1), state)
-        state.keep(network.to_tensor(np.array([1, 0])), network.to_tensor(np.arange(6)[::-1]))
+        rows = np.arange(6)[::-1]
+        state.keep(network.to_tensor(np.array([1, 0])), network.to_tensor(rows))
         due = np.ones((6, 2), dtype=np.bool_)
         with pytest.raises(NotImplementedError, match="meta"):  # of which the CPU gets no numbers
             network.best(np.full(6, 9), state, np.zeros((2, 3)), forbidden, due, 6)

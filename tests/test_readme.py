@@ -23,7 +23,7 @@ from spacy.cli._util import parse_config_overrides
 from spacy.tokens import DocBin
 from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import Config
-from translator.by_heart import english
+from translator.conftest import english
 from typer.testing import CliRunner
 from weasel.cli.run import project_run
 from weasel.util.config import parse_config_overrides as parse_project_overrides

@@ -42,8 +42,8 @@ def translate(
         typer.Option(
             "--output",
             "-o",
-            help="File to write to, line by line: .txt (translations), .tsv (text, translation, "
-            "score) or .jsonl (also entities)",
+            help="File to write to, line by line: .txt (best translations) or .jsonl (with scores "
+            "and entities)",
             dir_okay=False,
         ),
     ] = None,
@@ -51,9 +51,6 @@ def translate(
         int, typer.Option("--n-best", "-n", help="Translations per text, at most --beam", min=1)
     ] = 1,
     beam: Annotated[int | None, typer.Option(help="Beam width", min=1, max=100)] = None,
-    batch_size: Annotated[
-        int, typer.Option("--batch-size", help="Texts to translate at once", min=1)
-    ] = 256,
     names: Annotated[
         Path | None, typer.Option(help="List of names: name TAB translation", exists=True)
     ] = None,
@@ -75,34 +72,25 @@ def translate(
     from spacy.util import minibatch
 
     from ..translator.component import Seq2SeqTranslator
-    from ..translator.entities import load_reader
     from ..translator.names import name_list
 
-    if output is not None:
-        check_lines(output, n_best)
-    # Fail now, not after translating, if the file can't be read to its end.
-    total = None
-    if file and file.is_file():
-        total = len(texts or ()) + sum(1 for _ in lines_of(file))
+    if output is not None and output.suffix not in (".txt", ".jsonl"):
+        raise ValueError(Errors.F432.format(path=output))
     lines = chain(texts or (), lines_of(file))
     wanted = filter(str.strip, lines) if output is None else lines
-    first = next(wanted, None)
-    if first is None:
+    if (first := next(wanted, None)) is None:
         raise ValueError(Errors.F137)
     terms = name_list(glossary)
     use_gpu(gpu_id)
     nlp, translator = load_component(
         model, Seq2SeqTranslator, component, device, "seq2seq_translator"
     )
-    if beam is not None:
-        translator.beam = beam
-    if names is not None:
-        translator.names = {**translator.names, **name_list(names)}
-    if entities:
-        translator.entities = load_reader(entities, translator.name, device)
+    translator.beam = beam or translator.beam
+    translator.names = {**translator.names, **name_list(names)}
+    translator.entities = entities or translator.entities
     any_entities = False
-    with writing(output) as write, tqdm(total=total, unit=" lines", disable=output is None) as bar:
-        for batch in minibatch(chain([first], wanted), batch_size):  # type: ignore[no-untyped-call]
+    with writing(output) as write, tqdm(unit=" lines", disable=output is None) as bar:
+        for batch in minibatch(chain([first], wanted), 256):  # type: ignore[no-untyped-call]
             with nlp.memory_zone():
                 for doc, best in annotated(nlp, translator, batch, n_best, terms):
                     write(doc, best)
@@ -112,15 +100,6 @@ def translate(
         msg.good(str(output))
     if names is not None and not any_entities:
         msg.warn(Warnings.W402.format(pipeline=model, path=names))
-
-
-def check_lines(path: Path, n_best: int) -> None:
-    """Raise ValueError for an unknown kind of file (F432), and for several translations per line
-    (F174)."""
-    if path.suffix not in LINES:
-        raise ValueError(Errors.F432.format(path=path))
-    if path.suffix == ".txt" and n_best > 1:
-        raise ValueError(Errors.F174.format(option="--n-best", kind="--output with .txt"))
 
 
 def annotated(
@@ -141,39 +120,30 @@ def annotated(
         yield doc, [replace(first, text=doc._.translation, ents=doc._.translation_ents), *others]
 
 
-# What is written
-
-
 @contextmanager
 def writing(output: Path | None) -> Iterator[Write]:
     """A function that shows a text and its translations, or writes them to the file."""
     if output is None:
         yield show
         return
-    lines = LINES[output.suffix]
+    line = json_line if output.suffix == ".jsonl" else txt_line
     with replacing(output) as temporary, temporary.open("w", encoding="utf-8") as file:
-        yield lambda doc, best: file.write(lines(doc.text, best))
+        yield lambda doc, best: file.write(f"{line(doc.text, best)}\n")
 
 
 def show(doc: Doc, best: Sequence[Translation]) -> None:
     msg.divider(doc.text)
     show_translation(doc)
     if len(best) > 1:
-        print_table(
-            [(f"{each.score:.4f}", each.text) for each in best], header=("score", "translation")
-        )
+        rows = [(f"{each.score:.4f}", each.text) for each in best]
+        print_table(rows, header=("score", "translation"))
 
 
-def txt_lines(text: str, best: Sequence[Translation]) -> str:
-    return f"{one_line(best[0].text)}\n"
+def txt_line(text: str, best: Sequence[Translation]) -> str:
+    return " ".join(best[0].text.splitlines())
 
 
-def tsv_lines(text: str, best: Sequence[Translation]) -> str:
-    rows = (f"{one_line(text)}\t{one_line(each.text)}\t{each.score:.4f}\n" for each in best)
-    return "".join(rows) if text else "\n"
-
-
-def json_lines(text: str, best: Sequence[Translation]) -> str:
+def json_line(text: str, best: Sequence[Translation]) -> str:
     translations = [
         {
             "text": each.text,
@@ -182,11 +152,4 @@ def json_lines(text: str, best: Sequence[Translation]) -> str:
         }
         for each in best
     ]
-    return json.dumps({"text": text, "translations": translations}, ensure_ascii=False) + "\n"
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.replace("\t", " ").splitlines())
-
-
-LINES = {".txt": txt_lines, ".tsv": tsv_lines, ".jsonl": json_lines}
+    return json.dumps({"text": text, "translations": translations}, ensure_ascii=False)

@@ -6,14 +6,13 @@ pickle and worker processes keep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, NamedTuple
 
 from spacy.tokens import Doc
 
 from ..errors import Errors
-
-_KEY = "translation_ents"  # in doc.user_data
 
 
 class TranslationEnt(NamedTuple):
@@ -37,30 +36,6 @@ class SentencePair(NamedTuple):
     target: tuple[int, int]
 
 
-def translation_ents(doc: Doc) -> tuple[TranslationEnt, ...]:
-    """The entities of a Doc's translation, in order."""
-    return tuple(
-        TranslationEnt(text, label, start, end, None if source is None else (source[0], source[1]))
-        for text, label, start, end, source in doc.user_data.get(_KEY, ())
-    )
-
-
-def set_translation_ents(doc: Doc, ents: Iterable[TranslationEnt]) -> None:
-    """Set the entities of a Doc's translation, in order of position."""
-    in_order = sorted(ents, key=lambda ent: (ent.start, ent.end))
-    doc.user_data[_KEY] = tuple(tuple(ent) for ent in in_order)
-
-
-def translation_sents(doc: Doc) -> tuple[SentencePair, ...]:
-    """The sentences of a Doc's text and of its translation, in characters of both."""
-    found = doc.user_data.get("translation_sents", ())
-    return tuple(SentencePair(tuple(source), tuple(target)) for source, target in found)
-
-
-def set_translation_sents(doc: Doc, sents: Sequence[SentencePair]) -> None:
-    doc.user_data["translation_sents"] = tuple(tuple(sent) for sent in sents)
-
-
 def gold_translation(reference: Doc) -> str | None:
     """The translation of a reference, if it has one. Raises TypeError (F407) for anything but a
     string."""
@@ -71,9 +46,21 @@ def gold_translation(reference: Doc) -> str | None:
     raise TypeError(Errors.F407.format(**words))
 
 
+def _get(key: str, kind: type[Any], doc: Doc) -> tuple[Any, ...]:
+    # A DocBin makes lists of tuples.
+    found = (
+        [tuple(each) if isinstance(each, list) else each for each in row]
+        for row in doc.user_data.get(key, ())
+    )
+    return tuple(kind(*row) for row in found)
+
+
+def _set(key: str, doc: Doc, rows: Iterable[tuple[Any, ...]]) -> None:
+    doc.user_data[key] = tuple(map(tuple, rows))
+
+
 if not Doc.has_extension("translation"):
     Doc.set_extension("translation", default=None)
-if not Doc.has_extension("translation_ents"):
-    Doc.set_extension("translation_ents", getter=translation_ents, setter=set_translation_ents)
-if not Doc.has_extension("translation_sents"):
-    Doc.set_extension("translation_sents", getter=translation_sents, setter=set_translation_sents)
+for _key, _kind in (("translation_ents", TranslationEnt), ("translation_sents", SentencePair)):
+    if not Doc.has_extension(_key):
+        Doc.set_extension(_key, getter=partial(_get, _key, _kind), setter=partial(_set, _key))

@@ -6,12 +6,16 @@ Shapes: B pairs, S positions of the source, T positions of the target, M ids to 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..text.padding import group_by_cost, padding, take
+from ..text.padding import group_by_cost
 from ..util.arrays import Bools, Ints
+
+# Ids that both sides have before those of their characters or pieces
+UNKNOWN, START, END = 0, 1, 2
+NAMES = 3  # the first placeholder
 
 
 @dataclass(frozen=True)
@@ -23,13 +27,11 @@ class PaddedIds:
 
     @classmethod
     def of(cls, rows: Sequence[Ints]) -> PaddedIds:
-        counts = np.array([len(row) for row in rows], dtype=np.int64)
-        flat = np.concatenate([*rows, np.zeros(0, dtype=np.int64)])
-        places, present = padding(counts, np.cumsum(counts) - counts)
-        return cls(take(flat, places, present), present)
-
-    def twice(self) -> PaddedIds:
-        return PaddedIds(np.tile(self.ids, (2, 1)), np.tile(self.present, (2, 1)))
+        lengths = np.array([len(row) for row in rows])
+        present = np.arange(lengths.max()) < lengths[:, None]
+        ids = np.zeros(present.shape, dtype=np.int64)
+        ids[present] = np.concatenate(rows)
+        return cls(ids, present)
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,14 @@ class TranslationBatch:
             np.concatenate([target[1:] for target in own]),
         )
 
-    def twice(self) -> TranslationBatch:
-        """Repeat all pairs, for R-Drop; `rows` and `targets` stay."""
-        return replace(self, source=self.source.twice(), inputs=self.inputs.twice())
 
-
-def similar_lengths(lengths: Ints, max_size: int) -> Iterator[Ints]:
+def similar_lengths(sides: Sequence[Sequence[Ints]], max_size: int) -> Iterator[Ints]:
     """Group rows of similar lengths, longest first: at most `max_size` positions with padding, or
     one row.
 
-    lengths: [rows, 1 or 2 sides]; sorted by the last side first.
+    sides: the sources, or also the targets, by which rows are sorted first.
     """
-    order = np.lexsort(lengths.T)[::-1]
+    lengths = np.array([[len(row) for row in side] for side in sides], dtype=np.int64)
+    order = np.lexsort(lengths)[::-1]
     if len(order):
-        yield from group_by_cost(order, lengths[:, 0], lengths[:, 1:].sum(axis=1), max_size)
+        yield from group_by_cost(order, lengths[0], lengths[1:].sum(axis=0), max_size)

@@ -1,46 +1,33 @@
 """`seq2seq_translator`: a spaCy component that translates."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors, Warnings
-from ..loading import entity_components
 from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
+from ..text.units import EntitySpan, Units
 from ..util.arguments import require, require_count, require_string
 from ..util.log import logger
 from ..util.options import Check
 from ..util.simplified import Simplifier
+from .annotations import TranslationEnt
 from .corpus import is_scored_only, translated
 from .decoding import BeamSearch
-from .entities import load_reader, with_found
 from .featuriser import TranslationFeaturiser
-from .model import (
-    IdPair,
-    TranslationPredictions,
-    batches,
-    initialise,
-    log_probs,
-    network_of,
-)
-from .names import (
-    NameTable,
-    Protected,
-    common_names,
-    is_name_list,
-    protected,
-    stripped_names,
-    with_terms,
-)
+from .model import BatchScores, IdPair, batches, initialise, network_of
+from .names import NameTable, Placeholder, common_names, is_name_list
+from .placeholders import entity_names, placeholders, with_terms
 from .scores import score_translations
-from .training import Texts, all_texts, draw_slots, encode, joined
+from .training import Texts, all_texts, encode, joined
 from .writing import Translation, translate
 
 if TYPE_CHECKING:
@@ -58,7 +45,7 @@ DEFAULT_MODEL = """
 """
 
 
-def is_reader(value: object) -> bool:
+def is_pipeline(value: object) -> bool:
     """Whether this may be a pipeline, or its name or path."""
     is_named = isinstance(value, str | Path) and bool(str(value).strip())
     return value is None or isinstance(value, Language) or is_named
@@ -96,7 +83,7 @@ class Seq2SeqTranslator(NetworkPipe):
     placeholder_rate: float = setting(0.5, min=0, max=1)
     join_rate: float = setting(0.0, min=0, max=1)
     entities: str | Path | Language | None = setting(
-        None, Check("a pipeline, or its name or path", is_reader)
+        None, Check("a pipeline, or its name or path", is_pipeline)
     )
 
     def __init__(
@@ -105,7 +92,7 @@ class Seq2SeqTranslator(NetworkPipe):
         super().__init__(*args, scorer=scorer, **settings)
         self.cfg["names"] = {}
         self._table: tuple[tuple[dict[str, str], bool, Simplifier], NameTable] | None = None
-        self._loaded: tuple[str, Language] | None = None
+        self._loaded: tuple[str | Path, Language] | None = None
         self._warned = False  # of missing entities
 
     @property
@@ -118,7 +105,7 @@ class Seq2SeqTranslator(NetworkPipe):
     def names(self, value: Mapping[str, str]) -> None:
         if not is_name_list(value):
             self._reject("names", value, WANTED_NAMES)
-        self.cfg["names"] = stripped_names(value)
+        self.cfg["names"] = {name.strip(): text.strip() for name, text in value.items()}
 
     # Translating
 
@@ -153,10 +140,9 @@ class Seq2SeqTranslator(NetworkPipe):
         glossary: terms and their translations. If terms and names overlap, the longest counts.
         search: override the settings beam, length_penalty, max_ratio and no_repeat_ngram.
 
-        Raises ValueError without a network (F303), for an argument out of range (F341), and if the
-        pipeline of `entities` translates (F405); TypeError for a single string (F026) and anything
-        but texts (F028); OSError (F404) if the pipeline of `entities` is missing; ImportError
-        (F030) without pypinyin.
+        Raises ValueError without a network (F303) and for an argument out of range (F341);
+        TypeError for a single string (F026) and anything but texts (F028); OSError if the pipeline
+        of `entities` is missing; ImportError (F030) without pypinyin.
         """
         if isinstance(texts, str | Doc) or not isinstance(texts, Iterable):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
@@ -168,21 +154,30 @@ class Seq2SeqTranslator(NetworkPipe):
         require("n_best", n_best, lambda: n_best <= how.beam, wanted)
         glossary = {} if glossary is None else glossary
         require("glossary", glossary, lambda: is_name_list(glossary), WANTED_NAMES)
-        terms = NameTable(stripped_names(glossary), simplify=self.featuriser.simplifier)
+        terms = NameTable(glossary, simplify=self.featuriser.simplifier)
         texts = list(texts)
-        plain = [_text_of(text) for text in texts]
-        names = [with_terms(self._names_of(text), _text_of(text), terms) for text in texts]
-        found = translate(self.model, plain, names, how, n_best)
-        reader = self._entity_reader()
-        return found if reader is None else _with_entities(reader, found)
+        units = [
+            Units.visible_characters(each.text if isinstance(each, Doc) else require_string(each))
+            for each in texts
+        ]
+        carried = [
+            placeholders(own.visible, with_terms(names, own.visible, terms), self.featuriser)
+            for own, names in zip(units, map(self._names_of, texts, units), strict=True)
+        ]
+        found = translate(self.model, units, carried, how, n_best)
+        if (english := self._english_pipeline()) is None:
+            return found
+        docs = english.pipe([each.text for own in found for each in own])
+        return [[_with_ents(each, next(docs).ents) for each in own] for own in found]
 
-    def _names_of(self, text: str | Doc) -> list[Protected]:
+    def _names_of(self, text: str | Doc, units: Units) -> list[Placeholder]:
         if isinstance(text, str) or not self.carry_names:
             return []
         if not (self._warned or text.has_annotation("ENT_IOB")):
             self._warned = True
-            warnings.warn(Warnings.W403.format(name=self.name), stacklevel=2)
-        return protected(text, self._known_names(), pinyin=self.pinyin)
+            warnings.warn(Warnings.W403.format(name=self.name), stacklevel=3)
+        ents = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in text.ents]
+        return entity_names(units.visible, units.touched(ents), self._known_names(), self.pinyin)
 
     def _known_names(self) -> NameTable:
         """The names, rebuilt when the settings or the network change."""
@@ -192,27 +187,13 @@ class Seq2SeqTranslator(NetworkPipe):
             self._table = made_of, NameTable(own, common_names() if pinyin else None, simplify)
         return self._table[1]
 
-    def _entity_reader(self) -> Language | None:
-        reader = self.entities
-        if reader is None:
-            return None
-        if not isinstance(reader, Language):
-            source = str(reader)
-            if self._loaded is None or self._loaded[0] != source:
-                self._loaded = source, load_reader(source, self.name)
-            reader = self._loaded[1]
-        for component, pipe in reader.pipeline:
-            if isinstance(pipe, Seq2SeqTranslator):  # perhaps this one
-                raise ValueError(Errors.F405.format(name=self.name, component=component))
-        if not entity_components(reader):
-            package = f"{reader.lang}_{reader.meta['name']}"
-            words = {
-                "name": self.name,
-                "entities": package if self.entities is reader else self.entities,
-                "components": ", ".join(reader.pipe_names) or "none",
-            }
-            warnings.warn(Warnings.W406.format(**words), stacklevel=2)
-        return reader
+    def _english_pipeline(self) -> Language | None:
+        """The pipeline of `entities`."""
+        if self.entities is None or isinstance(self.entities, Language):
+            return self.entities
+        if self._loaded is None or self._loaded[0] != self.entities:
+            self._loaded = self.entities, spacy.load(self.entities)
+        return self._loaded[1]
 
     # Scoring
 
@@ -221,12 +202,13 @@ class Seq2SeqTranslator(NetworkPipe):
         probability of a piece of the gold translations, except too long ones. None without gold."""
         examples = list(examples)
         found = {"bleu": None, "chrf": None}
-        pairs = self._learnable(all_texts(examples))
-        n_predicted = sum(len(pair.target) - 1 for pair in pairs)
-        log_prob = sum(log_probs(self.model, pairs)) / n_predicted if pairs else None
+        loss, n_predicted = 0.0, 0
+        for batch, scores in self.model.predict(self._learnable(all_texts(examples))):
+            loss += network_of(self.model).loss(scores, batch.targets).item()
+            n_predicted += len(batch.targets)
         if self.scorer is not None and (to_score := translated(examples)):
             found = super().score(to_score, **kwargs)
-        return {**found, "translation_log_prob": log_prob}
+        return {**found, "translation_log_prob": -loss / n_predicted if n_predicted else None}
 
     # Training
 
@@ -243,8 +225,7 @@ class Seq2SeqTranslator(NetworkPipe):
         with self.shim.training():
             network = network_of(self.model)
             for batch in batches(pairs, self.featuriser.options.batch_size):
-                scores = network(batch.twice() if network.r_drop else batch)
-                self.backward(network.loss(scores, batch.targets) * scale, losses)
+                self.backward(network.training_loss(batch) * scale, losses)
         return True
 
     @property
@@ -262,13 +243,16 @@ class Seq2SeqTranslator(NetworkPipe):
         return [pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest + 2]
 
     def get_loss(
-        self, examples: Iterable[Example], scores: TranslationPredictions
+        self, examples: Iterable[Example], scores: Iterator[BatchScores]
     ) -> tuple[float, list["Tensor"]]:
         """The mean loss of the translations' pieces and ends, and its gradient for the scores of
         each batch. Doesn't change the component."""
         network = network_of(self.model)
-        found = [network.loss_gradient(part.scores, part.batch.targets) for part in scores.batches]
-        return mean_loss(found, scores.n_predicted)
+        found, n_predicted = [], 0
+        for batch, logits in scores:
+            found.append(network.loss_gradient(logits, batch.targets))
+            n_predicted += len(batch.targets)
+        return mean_loss(found, n_predicted)
 
     def initialize(
         self,
@@ -297,11 +281,11 @@ class Seq2SeqTranslator(NetworkPipe):
             options, [each.source for each in texts], [each.target for each in texts]
         )
         initialise(self.model, featuriser)
-        self._check_texts(texts)
-        sizes = f"source {len(featuriser.source):,}, target {len(featuriser.target):,} pieces"
-        logger.info("%s: %s pairs; %s", self.name, f"{len(texts):,}", sizes)
+        self._check_lengths(texts)
+        sizes = "source {source:,}, target {target:,}".format(**featuriser.sizes)
+        logger.info("%s: %s pairs; ids: %s", self.name, f"{len(texts):,}", sizes)
 
-    def _check_texts(self, texts: Sequence[Texts]) -> None:
+    def _check_lengths(self, texts: Sequence[Texts]) -> None:
         """Warn about texts that are too long. Raises ValueError (F400) if all are."""
         longest = self._longest
         left_out = sum(
@@ -311,10 +295,7 @@ class Seq2SeqTranslator(NetworkPipe):
         if left_out == len(texts):
             raise ValueError(Errors.F400.format(**words))
         if left_out:
-            warnings.warn(Warnings.W400.format(**words), stacklevel=2)
-        names, rate = self._known_names(), self.placeholder_rate
-        if self.carry_names and not any(draw_slots(each, names, rate > 0, 1) for each in texts):
-            warnings.warn(Warnings.W401.format(name=self.name), stacklevel=2)
+            warnings.warn(Warnings.W400.format(**words), stacklevel=3)
 
 
 make_seq2seq_translator = register_factory(
@@ -328,14 +309,13 @@ make_seq2seq_translator = register_factory(
 )
 
 
-def _with_entities(
-    reader: Language, found: Sequence[Sequence[Translation]]
-) -> list[list[Translation]]:
-    flat = [each for own in found for each in own]
-    ents = iter(with_found(reader, [each.text for each in flat], [each.ents for each in flat]))
-    return [[replace(each, ents=tuple(next(ents))) for each in own] for own in found]
-
-
-def _text_of(text: str | Doc) -> str:
-    """Raises TypeError (F028) for anything but a text."""
-    return text.text if isinstance(text, Doc) else require_string(text)
+def _with_ents(translation: Translation, ents: Iterable[Span]) -> Translation:
+    """Add the entities of a translation that don't overlap with carried ones."""
+    carried = translation.ents
+    others = [
+        TranslationEnt(ent.text, ent.label_, ent.start_char, ent.end_char)
+        for ent in ents
+        if all(ent.end_char <= own.start or own.end <= ent.start_char for own in carried)
+    ]
+    in_order = sorted([*carried, *others], key=lambda ent: (ent.start, ent.end))
+    return replace(translation, ents=tuple(in_order))

@@ -6,7 +6,7 @@ P placeholders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,11 +16,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ..errors import Errors
 from ..util.arrays import Bools, Floats, Ints
 from ..util.options import Options, option
-from .batch import PaddedIds, similar_lengths
-from .ids import END, NAMES, START
+from .batch import END, NAMES, START, PaddedIds
 
 if TYPE_CHECKING:
-    from .network import DecoderState, Seq2Seq
+    from .network import Seq2Seq
 
 MARGIN = 10  # pieces that any translation may have beyond `max_ratio`
 
@@ -59,6 +58,11 @@ class Source(NamedTuple):
     ids: Ints
     n_names: int = 0
 
+    @property
+    def key(self) -> tuple[bytes, int]:
+        """Equal for equal sentences."""
+        return self.ids.tobytes(), self.n_names
+
 
 class Hypothesis(NamedTuple):
     """A translation of a sentence.
@@ -69,6 +73,46 @@ class Hypothesis(NamedTuple):
 
     ids: list[int]
     score: float
+
+
+def search(
+    network: Seq2Seq, sources: Sequence[Source], how: BeamSearch, n_placeholders: int
+) -> list[list[Hypothesis]]:
+    """Find 1 to W finished hypotheses of each sentence, best first.
+
+    A sentence is done when W hypotheses have ended, each among the W best at that time.
+
+    Raises ValueError (F240) for scores that aren't numbers.
+    """
+    W = how.beam
+    state = network.encode(PaddedIds.of([source.ids for source in sources]))
+    beams = Beams.of(sources, how, n_placeholders)
+    ended: list[list[Hypothesis]] = [[] for _ in sources]
+    while len(beams.sentences):
+        forbidden = beams.forbidden(network.n_ids, how.no_repeat_ngram)
+        # Twice as many as W: at most W rows end, so W candidates continue.
+        scores, places = network.best(
+            beams.last, state, beams.scores, forbidden, beams.pending, 2 * W
+        )
+        if np.isnan(scores).any():
+            raise ValueError(Errors.F240.format(what="scores of the next characters"))
+        rows = places // network.n_ids + W * np.arange(len(places))[:, None]
+        ids = places % network.n_ids
+        is_end = ids == END
+        for place, rank in np.argwhere(is_end[:, :W] & np.isfinite(scores[:, :W])).tolist():
+            written = beams.ids[rows[place, rank]].tolist()
+            score = how.score(scores[place, rank], len(written) + 1)
+            ended[beams.sentences[place]].append(Hypothesis(written, score))
+        others = np.argsort(is_end, axis=1, kind="stable")[:, :W]
+        each = np.arange(len(others))[:, None]
+        scores, rows, ids = scores[each, others], rows[each, others], ids[each, others]
+        n_ended = np.array([len(ended[sentence]) for sentence in beams.sentences])
+        going = np.flatnonzero((n_ended < W) & np.isfinite(scores).any(axis=1))
+        rows = rows[going].ravel()
+        if not np.array_equal(rows, np.arange(len(beams.ids))):
+            state.keep(network.to_tensor(going), network.to_tensor(rows))
+        beams = beams.extend(going, rows, ids[going].ravel(), scores[going])
+    return [sorted(own, key=lambda each: -each.score)[:W] for own in ended]
 
 
 @dataclass
@@ -110,12 +154,12 @@ class Beams:
     def forbidden(self, n_ids: int, no_repeat_ngram: int) -> Bools:
         """[N, V] ids that can't come next."""
         found = np.zeros((len(self.ids), n_ids), dtype=np.bool_)
-        found[:, :NAMES] = True
         written = self.ids.shape[1]
-        n_pending = self.pending.sum(axis=1)
-        left = self.limits.repeat(len(self.ids) // len(self.limits)) - written
+        left = self.limits.repeat(self.scores.shape[1]) - written
         forbid_repeats(self.ids, no_repeat_ngram, found)
-        found[left <= n_pending + 1] = True  # room only for pending placeholders
+        # There may be room only for pending placeholders.
+        found[left <= self.pending.sum(axis=1) + 1] = True
+        found[:, :NAMES] = True
         found[:, NAMES : NAMES + self.pending.shape[1]] = ~self.pending
         found[:, END] = written == 0
         return found
@@ -143,70 +187,3 @@ def forbid_repeats(ids: Ints, size: int, forbidden: Bools) -> None:
     recent = ids[:, t - size + 1 :]
     rows, places = np.nonzero((windows[:, :, :-1] == recent[:, None]).all(axis=2))
     forbidden[rows, windows[rows, places, -1]] = True
-
-
-def search(
-    network: Seq2Seq, sources: Sequence[Source], how: BeamSearch, n_placeholders: int
-) -> list[list[Hypothesis]]:
-    """Find 1 to W finished hypotheses of each sentence, best first.
-
-    A sentence is done when W hypotheses have ended, each among the W best at that time.
-
-    Raises ValueError (F240) for scores that aren't numbers.
-    """
-    W = how.beam
-    state = network.begin(PaddedIds.of([source.ids for source in sources]), W)
-    beams = Beams.of(sources, how, n_placeholders)
-    ended: list[list[Hypothesis]] = [[] for _ in sources]
-    while len(beams.sentences):
-        scores, rows, ids = candidates(network, state, beams, how)
-        is_end = ids == END
-        for place, rank in np.argwhere(is_end[:, :W] & np.isfinite(scores[:, :W])).tolist():
-            written = beams.ids[rows[place, rank]].tolist()
-            score = how.score(scores[place, rank], len(written) + 1)
-            ended[beams.sentences[place]].append(Hypothesis(written, score))
-        # At most W rows end, so W of twice as many candidates continue.
-        others = np.argsort(is_end, axis=1, kind="stable")[:, :W]
-        each = np.arange(len(others))[:, None]
-        scores, rows, ids = scores[each, others], rows[each, others], ids[each, others]
-        n_ended = np.array([len(ended[sentence]) for sentence in beams.sentences])
-        going = np.flatnonzero((n_ended < W) & np.isfinite(scores).any(axis=1))
-        _keep(network, state, going, rows[going].ravel())
-        beams = beams.extend(going, rows[going].ravel(), ids[going].ravel(), scores[going])
-    return [sorted(own, key=lambda each: -each.score)[:W] for own in ended]
-
-
-def candidates(
-    network: Seq2Seq, state: DecoderState, beams: Beams, how: BeamSearch
-) -> tuple[Floats, Ints, Ints]:
-    """[B, 2W] extensions of each sentence, best first: their log-probabilities, rows and ids."""
-    B, W = beams.scores.shape
-    forbidden = beams.forbidden(network.n_ids, how.no_repeat_ngram)
-    scores, places = network.best(beams.last, state, beams.scores, forbidden, beams.pending, 2 * W)
-    if np.isnan(scores).any():
-        raise ValueError(Errors.F240.format(what="scores of the next characters"))
-    rows = places // network.n_ids + W * np.arange(B)[:, None]
-    return scores, rows, places % network.n_ids
-
-
-def _keep(network: Seq2Seq, state: DecoderState, sentences: Ints, rows: Ints) -> None:
-    """Reduce the state to these sentences and rows."""
-    if len(rows) and not np.array_equal(rows, np.arange(state.n_rows)):
-        state.keep(network.to_tensor(sentences), network.to_tensor(rows))
-
-
-def decode(
-    network: Seq2Seq,
-    sources: Sequence[Source],
-    how: BeamSearch,
-    n_placeholders: int,
-    batch_size: int,
-) -> Iterator[tuple[int, list[Hypothesis]]]:
-    """Yield the number and the hypotheses of each sentence, longest first.
-
-    batch_size: characters and pieces of all hypotheses, with padding, computed at once.
-    """
-    lengths = np.array([[len(source.ids)] for source in sources], dtype=np.int64).reshape(-1, 1)
-    for rows in similar_lengths(lengths, batch_size // how.beam):
-        found = search(network, [sources[row] for row in rows], how, n_placeholders)
-        yield from zip(rows.tolist(), found, strict=True)

@@ -1,17 +1,15 @@
 """The registered architecture `spacy-flat.Seq2Seq.v1`: pairs → batches → torch → scores."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-import numpy as np
 from thinc.api import Model
 
 from ..nn.model import shim_of
 from ..util.arrays import Ints
 from .batch import TranslationBatch, similar_lengths
-from .decoding import BeamSearch, Hypothesis, Source, decode
+from .decoding import BeamSearch, Hypothesis, Source, search
 from .featuriser import TranslationFeaturiser
 from .options import Seq2SeqOptions, TranslationOptions
 
@@ -28,26 +26,14 @@ class IdPair(NamedTuple):
     target: Ints
 
 
-@dataclass(frozen=True)
-class BatchScores:
+class BatchScores(NamedTuple):
     """Scores [M, V] of each id to come next in the targets of some pairs."""
 
     batch: TranslationBatch
     scores: "Tensor"
 
 
-@dataclass(frozen=True)
-class TranslationPredictions:
-    """Predictions for the targets of some pairs, computed batch by batch, once.
-
-    n_predicted: predicted ids, with an end mark for each target.
-    """
-
-    batches: Iterator[BatchScores]
-    n_predicted: int
-
-
-Seq2SeqModel = Model[list[IdPair], TranslationPredictions]
+Seq2SeqModel = Model[list[IdPair], Iterator[BatchScores]]
 
 
 def build_seq2seq(network: Seq2SeqOptions, text: TranslationOptions) -> Seq2SeqModel:
@@ -59,7 +45,7 @@ def build_seq2seq(network: Seq2SeqOptions, text: TranslationOptions) -> Seq2SeqM
     from .network import Seq2Seq
 
     build = partial(Seq2Seq.from_config, network)
-    return make_model("seq2seq", predict, network, TranslationFeaturiser.empty(text), build)
+    return make_model("seq2seq", predict, network, TranslationFeaturiser(text), build)
 
 
 def initialise(model: Seq2SeqModel, featuriser: TranslationFeaturiser) -> None:
@@ -69,33 +55,19 @@ def initialise(model: Seq2SeqModel, featuriser: TranslationFeaturiser) -> None:
     shim_of(model).initialise(config)
 
 
-def predict(model: Seq2SeqModel, pairs: list[IdPair]) -> TranslationPredictions:
+def predict(model: Seq2SeqModel, pairs: list[IdPair]) -> Iterator[BatchScores]:
     """Compute batches lazily, so that only one is in memory."""
-
-    def scores() -> Iterator[BatchScores]:
-        for batch in batches(pairs, featuriser_of(model).options.batch_size):
-            with shim_of(model).predicting() as network:
-                found = network(batch)
-            yield BatchScores(batch, found)
-
-    return TranslationPredictions(scores(), sum(len(pair.target) - 1 for pair in pairs))
+    for batch in batches(pairs, featuriser_of(model).options.batch_size):
+        with shim_of(model).predicting() as network:
+            scores = network(batch)
+        yield BatchScores(batch, scores)
 
 
 def batches(pairs: Sequence[IdPair], batch_size: int) -> Iterator[TranslationBatch]:
     """Batches of pairs of similar lengths."""
-    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    sizes = [[len(pair.source), len(pair.target)] for pair in pairs]
-    lengths = np.array(sizes, dtype=np.int64).reshape(-1, 2)
-    for rows in similar_lengths(lengths, batch_size):
-        yield TranslationBatch.of(rows, sources, targets)
-
-
-def featuriser_of(model: Seq2SeqModel) -> TranslationFeaturiser:
-    return cast("TranslationFeaturiser", model.attrs["featuriser"])
-
-
-def network_of(model: Seq2SeqModel) -> "Seq2Seq":
-    return cast("Seq2Seq", shim_of(model).module)
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    for rows in similar_lengths(sides, batch_size):
+        yield TranslationBatch.of(rows, *sides)
 
 
 def generate(
@@ -105,18 +77,20 @@ def generate(
     options = featuriser_of(model).options
     found: list[list[Hypothesis]] = [[] for _ in sources]
     with shim_of(model).predicting():
-        decoded = decode(network_of(model), sources, how, options.placeholders, options.batch_size)
-        for number, hypotheses in decoded:
-            found[number] = hypotheses
+        # All hypotheses of a batch are computed at once.
+        for rows in similar_lengths(
+            [[each.ids for each in sources]], options.batch_size // how.beam
+        ):
+            some = [sources[row] for row in rows]
+            own = search(network_of(model), some, how, options.placeholders)
+            for row, hypotheses in zip(rows.tolist(), own, strict=True):
+                found[row] = hypotheses
     return found
 
 
-def log_probs(model: Seq2SeqModel, pairs: Sequence[IdPair]) -> list[float]:
-    """ln P of each target, with its end, given its source."""
-    found = np.zeros(len(pairs))
-    network = network_of(model)
-    for part in model.predict(list(pairs)).batches:
-        own = network.log_probs(part.scores, part.batch.targets).cpu().double().numpy()
-        counts = part.batch.inputs.present.sum(axis=1)
-        found[part.batch.rows] = np.add.reduceat(own, np.cumsum(counts) - counts)
-    return [float(each) for each in found]
+def featuriser_of(model: Seq2SeqModel) -> TranslationFeaturiser:
+    return cast("TranslationFeaturiser", model.attrs["featuriser"])
+
+
+def network_of(model: Seq2SeqModel) -> "Seq2Seq":
+    return cast("Seq2Seq", shim_of(model).module)

@@ -11,21 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..nn.layers import Dropout, Linear, Positions, linear, linears
+from ..nn.layers import Dropout, Linear, Positions, linear
 from ..nn.network import EmbeddingNetwork
 from ..util.arrays import Bools, Floats, Ints
-from .batch import PaddedIds, TranslationBatch
-from .ids import END, NAMES
+from .batch import END, NAMES, PaddedIds, TranslationBatch
 from .options import Seq2SeqOptions
-
-CACHE_SIZE = 32  # positions in a new cache
 
 
 @dataclass(frozen=True)
@@ -48,40 +45,35 @@ class Seq2Seq(EmbeddingNetwork):
     def __init__(self, options: Seq2SeqOptions, sizes: Seq2SeqSizes) -> None:
         super().__init__()
         width = options.width
-        self.scale = math.sqrt(width)
         self.label_smoothing = options.label_smoothing
         self.r_drop = options.r_drop
-        self.n_heads = options.num_heads
         self.target = nn.Embedding(sizes.target, width)
         self.source = nn.Embedding(sizes.source, width)
         self.positions = Positions(width)
         self.dropout = Dropout(options.dropout)
-        self.encoder = nn.ModuleList(Seq2SeqLayer(options) for _ in range(options.encoder_layers))
-        self.decoder = nn.ModuleList(
-            Seq2SeqLayer(options, reads_source=True) for _ in range(options.decoder_layers)
-        )
+        self.encoder = nn.ModuleList(EncoderLayer(options) for _ in range(options.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(options) for _ in range(options.decoder_layers))
         is_pre = options.norm == "pre"
         self.encoder_norm = nn.LayerNorm(width) if is_pre else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if is_pre else nn.Identity()
         self.bias = nn.Parameter(torch.zeros(sizes.target))
-        self.initialise()
-
-    def initialise(self) -> None:
-        """Xavier-uniform matrices; embeddings whose rows have a length of about 1."""
-        for each in linears(self):
-            nn.init.xavier_uniform_(each.weight)
-            if each.bias is not None:
-                nn.init.zeros_(each.bias)
+        self.initialise_linears()
         for table in (self.target, self.source):
-            nn.init.normal_(table.weight, std=1 / self.scale)
+            nn.init.normal_(table.weight, std=width**-0.5)  # rows have a length of about 1
 
     # Training
 
     def forward(self, batch: TranslationBatch) -> Tensor:
         """Scores [M, V] of each id to come next in the target."""
-        state = DecoderState(self.encode(batch.source), cache=None)
-        hidden = self.decode(batch.inputs.ids, state)
+        hidden = self.decode(batch.inputs.ids, self.encode(batch.source))
         return self.scores(hidden[self.to_tensor(batch.inputs.present.ravel())])
+
+    def training_loss(self, batch: TranslationBatch) -> Tensor:
+        """The summed loss of a batch, computed twice for R-Drop."""
+        scores = self(batch)
+        if self.r_drop:
+            scores = torch.cat([scores, self(batch)])
+        return self.loss(scores, batch.targets)
 
     def loss(self, scores: Tensor, targets: Ints) -> Tensor:
         """The summed loss of targets [M] with smoothed labels (Szegedy et al., 2016).
@@ -91,24 +83,14 @@ class Seq2Seq(EmbeddingNetwork):
         """
         smoothing = self.label_smoothing if self.training else 0.0
         n = len(scores) // len(targets)
-        loss = nn.functional.cross_entropy(
-            scores,
-            self.to_tensor(targets).repeat(n),
-            reduction="sum",
-            label_smoothing=smoothing,
-        )
-        if n == 2:
-            return loss / 2 + self.r_drop / 2 * divergence(scores)
-        return loss
-
-    def log_probs(self, scores: Tensor, targets: Ints) -> Tensor:
-        """[M, V] scores and [M] ids → [M] ln P of these ids."""
-        return -nn.functional.cross_entropy(scores, self.to_tensor(targets), reduction="none")
+        gold = self.to_tensor(targets).repeat(n)
+        loss = nn.functional.cross_entropy(scores, gold, reduction="sum", label_smoothing=smoothing)
+        return loss if n == 1 else loss / 2 + self.r_drop / 2 * divergence(scores)
 
     # Encoding and decoding
 
-    def encode(self, source: PaddedIds) -> Memory:
-        """The keys and values of the source for each layer of the decoder."""
+    def encode(self, source: PaddedIds) -> DecoderState:
+        """What the decoder starts from."""
         B = len(source.ids)
         x = self._embed(self.source, source.ids, 0)
         mask = None if source.present.all() else self.to_tensor(source.present)[:, None, None]
@@ -116,27 +98,17 @@ class Seq2Seq(EmbeddingNetwork):
             x = layer(x, B, mask)
         x = self.encoder_norm(x)
         attend = [cast("CachedAttention", layer.source_attention) for layer in self.decoder]
-        return Memory([each.keys_values(x, B) for each in attend], mask)
-
-    def begin(self, source: PaddedIds, n_hypotheses: int) -> DecoderState:
-        """The initial state of W hypotheses of each sentence."""
-        memory = self.encode(source)
-        _, B, H, _, d = memory.layers[0].shape
-        shape = (len(self.decoder), 2, B * n_hypotheses, H, CACHE_SIZE, d)
-        return DecoderState(memory, memory.layers[0].new_empty(shape))
+        return DecoderState([each.keys_values(x, B) for each in attend], mask)
 
     def decode(self, ids: Ints, state: DecoderState) -> Tensor:
         """[N, T] first ids of the targets, or [N, 1] further ones → [N·T, D], to predict the next.
 
-        state: advances by T positions if it has a cache.
+        N: B, or B·W, in the order of the sources.
+        state: advances by T positions.
         """
-        N, T = ids.shape
-        assert T == 1 or not state.length, "the causal mask is that of whole targets"
         x = self._embed(self.target, ids, state.length)
-        state.make_room(T)
         for number, layer in enumerate(self.decoder):
-            x = layer(x, N, None, state, number)
-        state.advance(T)
+            x = layer(x, len(ids), state, number)
         return self.decoder_norm(x)  # type: ignore[no-any-return]
 
     def best(
@@ -169,11 +141,10 @@ class Seq2Seq(EmbeddingNetwork):
     def _keep_from_ending(self, scores: Tensor, pending: Bools) -> None:
         """Change scores [N, V] of targets with pending placeholders [N, P]; see `best`."""
         waits = self.to_tensor(pending).any(dim=1)
-        would_end = waits & (scores.argmax(dim=1) == END)
+        would_end = (waits & (scores.argmax(dim=1) == END))[:, None]
         scores[:, END].masked_fill_(waits, -torch.inf)
-        is_name = torch.zeros(self.n_ids, dtype=torch.bool, device=scores.device)
-        is_name[NAMES : NAMES + pending.shape[1]] = True
-        scores.masked_fill_(would_end[:, None] & ~is_name, -torch.inf)
+        scores[:, :NAMES].masked_fill_(would_end, -torch.inf)
+        scores[:, NAMES + pending.shape[1] :].masked_fill_(would_end, -torch.inf)
 
     @property
     def n_ids(self) -> int:
@@ -187,74 +158,42 @@ class Seq2Seq(EmbeddingNetwork):
     def _embed(self, table: nn.Embedding, ids: Ints, start: int) -> Tensor:
         """[B, L] ids from position `start` on → [B·L, D]"""
         reach = start + ids.shape[1] - 1
-        x = table(self.to_tensor(ids)) * self.scale + self.positions(reach)[reach + start :]
+        positions = self.positions(reach)[reach + start :]
+        x = table(self.to_tensor(ids)) * math.sqrt(table.embedding_dim) + positions
         return self.dropout(x.flatten(0, 1))  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True)
-class Memory:
-    """B encoded sources.
-
-    layers: keys and values [2, B, H, S, d] of each layer of the decoder.
-    mask: [B, 1, 1, S] False for padding; None without padding.
-    """
-
-    layers: list[Tensor]
-    mask: Tensor | None
-
-    def keep(self, rows: Tensor) -> Memory:
-        mask = None if self.mask is None else self.mask[rows]
-        return Memory([keys_values[:, rows] for keys_values in self.layers], mask)
 
 
 @dataclass
 class DecoderState:
-    """The state of the decoder.
+    """What the decoder attends to.
 
-    cache: [layers, 2, N, H, room, d] keys and values of the positions so far; None in training,
-        which computes whole targets at once.
-    length: filled positions of the cache.
+    memory: keys and values [2, B, H, S, d] of the sources, for each layer.
+    mask: [B, 1, 1, S] False for padding of the sources; None without padding.
+    written: keys and values [2, N, H, t, d] of the targets so far, for each layer.
     """
 
-    memory: Memory
-    cache: Tensor | None
-    length: int = 0
+    memory: list[Tensor]
+    mask: Tensor | None
+    written: dict[int, Tensor] = field(default_factory=dict)
 
     @property
-    def n_rows(self) -> int:
-        """N"""
-        return 0 if self.cache is None else self.cache.shape[2]
-
-    def make_room(self, n: int) -> None:
-        if self.cache is not None and self.length + n > (room := self.cache.shape[4]):
-            grown = self.cache.new_empty(
-                *self.cache.shape[:4], max(2 * room, room + n), self.cache.shape[5]
-            )
-            grown[..., : self.length, :] = self.cache[..., : self.length, :]
-            self.cache = grown
+    def length(self) -> int:
+        """t"""
+        return self.written[0].shape[3] if self.written else 0
 
     def extend(self, layer: int, keys_values: Tensor) -> Tensor:
         """Append keys and values [2, N, H, T, d] of a layer. Returns those of all positions."""
-        if self.cache is None:
-            return keys_values
-        end = self.length + keys_values.shape[3]
-        own = self.cache[layer]
-        own[..., self.length : end, :] = keys_values
-        return own[..., :end, :]
-
-    def advance(self, n: int) -> None:
-        if self.cache is not None:
-            self.length += n
+        if layer in self.written:
+            keys_values = torch.cat([self.written[layer], keys_values], dim=3)
+        self.written[layer] = keys_values
+        return keys_values
 
     def keep(self, sentences: Tensor, hypotheses: Tensor) -> None:
         """Keep some of the sentences, and some of the N hypotheses, in this order."""
-        assert self.cache is not None
-        if len(sentences) < self.memory.layers[0].shape[1]:
-            self.memory = self.memory.keep(sentences)
-        filled = self.cache[..., : self.length, :].index_select(2, hypotheses)
-        # Reuse the memory of the cache.
-        self.cache = self.cache[:, :, : len(hypotheses)]
-        self.cache[..., : self.length, :] = filled
+        if len(sentences) < self.memory[0].shape[1]:
+            self.memory = [each[:, sentences] for each in self.memory]
+            self.mask = None if self.mask is None else self.mask[sentences]
+        self.written = {layer: each[:, hypotheses] for layer, each in self.written.items()}
 
 
 def divergence(both: Tensor) -> Tensor:
@@ -266,15 +205,13 @@ def divergence(both: Tensor) -> Tensor:
     return ((first.exp() - second.exp()) * (first - second)).sum() / 2
 
 
-class Seq2SeqLayer(nn.Module):
-    """Self-attention, attention to the source in the decoder, and a feed-forward layer."""
+class EncoderLayer(nn.Module):
+    """Self-attention and a feed-forward layer."""
 
-    def __init__(self, options: Seq2SeqOptions, reads_source: bool = False) -> None:
+    def __init__(self, options: Seq2SeqOptions) -> None:
         super().__init__()
         self.attention = CachedAttention(options)
         self.around_attention = Sublayer(options)
-        self.source_attention = CachedAttention(options) if reads_source else None
-        self.around_source = Sublayer(options) if reads_source else None
         self.ff = nn.Sequential(
             Linear(options.width, options.ff_width),
             nn.ReLU(),
@@ -283,37 +220,37 @@ class Seq2SeqLayer(nn.Module):
         )
         self.around_ff = Sublayer(options)
 
-    def forward(
-        self,
-        x: Tensor,
-        n: int,
-        mask: Tensor | None,
-        state: DecoderState | None = None,
-        number: int = 0,
-    ) -> Tensor:
-        """[R, D] → [R, D]
+    def forward(self, x: Tensor, n: int, mask: Tensor | None) -> Tensor:
+        """[R, D] of n texts → [R, D]"""
 
-        n: number of texts.
-        mask: of the encoder's self-attention.
-        state: of the decoder, whose layer `number` this is.
+        def attend(rows: Tensor) -> Tensor:
+            return self.attention(rows, self.attention.keys_values(rows, n), mask)  # type: ignore[no-any-return]
+
+        return self.around_ff(self.around_attention(x, attend), self.ff)  # type: ignore[no-any-return]
+
+
+class DecoderLayer(EncoderLayer):
+    """The same, with attention to the source in between."""
+
+    def __init__(self, options: Seq2SeqOptions) -> None:
+        super().__init__(options)
+        self.source_attention = CachedAttention(options)
+        self.around_source = Sublayer(options)
+
+    def forward(self, x: Tensor, n: int, state: DecoderState, number: int) -> Tensor:  # type: ignore[override]
+        """[R, D] of n texts → [R, D]
+
+        number: of the layer in the state.
         """
 
-        def attend_self(rows: Tensor) -> Tensor:
-            keys_values = self.attention.keys_values(rows, n)
-            if state is not None:
-                keys_values = state.extend(number, keys_values)
-            is_causal = state is not None and len(rows) > n
-            return self.attention(rows, keys_values, mask, is_causal)  # type: ignore[no-any-return]
+        def attend(rows: Tensor) -> Tensor:
+            keys_values = state.extend(number, self.attention.keys_values(rows, n))
+            return self.attention(rows, keys_values, None, is_causal=len(rows) > n)  # type: ignore[no-any-return]
 
-        def attend_source(rows: Tensor) -> Tensor:
-            assert state is not None
-            assert self.source_attention is not None
-            memory = state.memory
-            return self.source_attention(rows, memory.layers[number], memory.mask)  # type: ignore[no-any-return]
+        def attend_to_source(rows: Tensor) -> Tensor:
+            return self.source_attention(rows, state.memory[number], state.mask)  # type: ignore[no-any-return]
 
-        x = self.around_attention(x, attend_self)
-        if self.around_source is not None:
-            x = self.around_source(x, attend_source)
+        x = self.around_source(self.around_attention(x, attend), attend_to_source)
         return self.around_ff(x, self.ff)  # type: ignore[no-any-return]
 
 
@@ -339,6 +276,7 @@ class CachedAttention(nn.Module):
     def __init__(self, options: Seq2SeqOptions) -> None:
         super().__init__()
         self.heads = options.num_heads
+        self.depth = options.width // options.num_heads
         self.dropout = options.attention_dropout
         self.to_queries = Linear(options.width, options.width)
         self.to_keys_values = Linear(options.width, 2 * options.width)
@@ -347,7 +285,7 @@ class CachedAttention(nn.Module):
     def keys_values(self, x: Tensor, n: int) -> Tensor:
         """[n·L, D] → keys and values [2, n, H, L, d]."""
         rows: Tensor = self.to_keys_values(x)
-        return rows.view(n, -1, 2, self.heads, self._depth(x)).permute(2, 0, 3, 1, 4)
+        return rows.view(n, -1, 2, self.heads, self.depth).permute(2, 0, 3, 1, 4)
 
     def forward(
         self, x: Tensor, keys_values: Tensor, mask: Tensor | None, is_causal: bool = False
@@ -359,9 +297,8 @@ class CachedAttention(nn.Module):
         is_causal: each query attends to keys up to its own position.
         """
         keys, values = keys_values.unbind()
-        queries = self.to_queries(x).view(len(keys), -1, self.heads, self._depth(x))
         attended = nn.functional.scaled_dot_product_attention(
-            queries.transpose(1, 2),
+            self.to_queries(x).view(len(keys), -1, self.heads, self.depth).transpose(1, 2),
             keys,
             values,
             attn_mask=mask,
@@ -369,6 +306,3 @@ class CachedAttention(nn.Module):
             is_causal=is_causal,
         )
         return self.output(attended.transpose(1, 2).reshape(len(x), -1))  # type: ignore[no-any-return]
-
-    def _depth(self, x: Tensor) -> int:
-        return x.shape[1] // self.heads

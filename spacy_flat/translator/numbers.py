@@ -1,21 +1,22 @@
-"""Numbers, dates, times, scores and sums of money in Chinese texts, and how English writes them."""
+"""What English writes otherwise or alike: numbers, dates, times, scores and sums of money; words in
+Latin letters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import date
 from decimal import Decimal
 from functools import partial
 
-from .names import Protected
+from .names import Placeholder
 
 FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−", "0123456789.%--")
 DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
-MAX_LENGTH = 24  # of a numeral with Chinese characters
 LARGE = {10**12: "trillion", 10**9: "billion", 10**6: "million"}
 _MONTHS = "January February March April May June July August September October November December"
-MONTHS = dict(enumerate(_MONTHS.split(), start=1))
+MONTHS = _MONTHS.split()
 _MONEY = (
     "美元 dollars, 日元 yen, 日圆 yen, 欧元 euros, 英镑 pounds, 港元 Hong Kong dollars, 韩元 won, "
     "卢布 rubles, 卢比 rupees, 人民币 yuan, 块钱 yuan, 元 yuan, 块 yuan"
@@ -34,20 +35,36 @@ _START = rf"(?<![A-Za-z])(?<!\d[.,:/~-])(?<!{_ANY})(?<![第几数之])"
 _END = rf"(?!{_ANY}|点{_ANY}|[.:]\d)"
 _CLOCK = rf"{_START}{_NOON}?{_SMALL}点"
 
+# Words in Latin letters and numbers, with marks within: 3.14, 10:30, New York, tom@example.com.
+# All languages write these alike.
+LATIN_LETTERS = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
+_WORD = rf"[{LATIN_LETTERS}]+(?:[-+@._:/&'’,=?#~%]{{1,3}}[{LATIN_LETTERS}]+)*%?"
+LATIN = re.compile(rf"{_WORD}(?:,? {_WORD})*")
+# Digits beside Chinese numerals that couldn't be read together (20几万) aren't copied alone.
+PART_OF_NUMERAL = re.compile(r"(?<=[十百千万亿])\d[\d.,]*|\d[\d.,]*(?=[多余几]?[十百千万亿])")
 
-def numbers(text: str) -> list[Protected]:
+
+def numbers(text: str) -> list[Placeholder]:
     """The numbers that English writes otherwise, in order. Leaves out numerals that aren't one
     number as a whole (二三十, 十几), and Chinese ones without anything that they count."""
-    found: list[Protected] = []
+    found: list[Placeholder] = []
     taken = bytearray(len(text))
     text = half_width(text)
     for rule, write in RULES:
         for match in rule.finditer(text):
             start, end = match.span()
             if not any(taken[start:end]) and (written := write(*match.groups())):
-                found.append(Protected(start, end, written))
+                found.append(Placeholder(start, end, written))
                 taken[start:end] = b"1" * (end - start)
     return sorted(found, key=lambda number: number.start)
+
+
+def latin_words(text: str) -> Iterator[Placeholder]:
+    """Words in Latin letters and numbers, which English writes alike."""
+    for word in LATIN.finditer(half_width(text)):
+        part = PART_OF_NUMERAL.match(text, word.start())
+        if part is None or part.end() < word.end():
+            yield Placeholder(*word.span(), word[0])
 
 
 def half_width(text: str) -> str:
@@ -59,8 +76,6 @@ def value(numeral: str) -> Decimal | None:
     """1.5万 → 15000, 三百五 → 350; None if it isn't one number."""
     if re.fullmatch(r"\d[\d,]*(\.\d+)?", numeral):
         return Decimal(numeral.replace(",", ""))
-    if len(numeral) > MAX_LENGTH:
-        return None
     if numeral in DIGITS:
         return Decimal(DIGITS[numeral])
     if parts := re.fullmatch(rf"(.+)点([{_HAN}\d]+)([百千万亿]*)", numeral):
@@ -103,16 +118,35 @@ def spelled(numeral: str) -> str:
     return f"{number.normalize():,f}"
 
 
+# How a rule's groups are written; "" leaves them to the network
+
+
 def _digits(numeral: str) -> str:
     return "".join(str(DIGITS.get(each, each)) for each in numeral)
 
 
-def _date(year: str | None, month: str, day: str | None = None) -> str:
-    written, on = MONTHS.get(int(value(month) or 0), ""), value(day) if day else 1
-    if not written or on is None or not 1 <= on <= 31:
+def _date(year: str | None, month: str, day: str = "") -> str:
+    """One that doesn't exist stays numbers: 13月5日 → "month 13, day 5"."""
+    m, d, y = value(month), value(day or "1"), _digits(year or "")
+    if m is None or d is None:
         return ""
-    written += f" {on}" * bool(day)
-    return f"{written}{',' * bool(day)} {_digits(year)}" if year else written
+    try:
+        date(int(y or 2000), int(m), int(d))
+    except ValueError:
+        return ", ".join(filter(None, (f"month {m}", day and f"day {d}", y)))
+    written = MONTHS[int(m) - 1] + f" {d}" * bool(day)
+    return f"{written}{',' * bool(day)} {y}" if y else written
+
+
+def _year(is_before: str, numeral: str) -> str:
+    year = _digits(numeral) if set(numeral) <= DIGITS.keys() else value(numeral)
+    return f"{year} BC" if is_before else f"AD {year}"
+
+
+def _century(is_before: str | None, numeral: str) -> str:
+    number = int(value(numeral) or 0)
+    end = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number // 10 != 1 else 0, "th")
+    return f"{number}{end} century{' BC' if is_before else ''}" if number else ""
 
 
 def _time(noon: str | None, hour: str, half: str = "", minute: str = "零") -> str:
@@ -129,10 +163,13 @@ def _with_noon(noon: str, time: str) -> str:
     return f"{time} {'p.m.' if noon in ('中午', '下午', '傍晚', '晚上') else 'a.m.'}"
 
 
-def _century(numeral: str) -> str:
-    number = int(value(numeral) or 0)
-    end = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number // 10 != 1 else 0, "th")
-    return f"{number}{end} century" if number else ""
+def _fraction(whole: str | None, low: str, high: str, of: str | None) -> str:
+    """In per cent, or as 1 3/4. A unit alone is one of it: 百分之百, 万分之一."""
+    above, below = (spelled(each) or spelled(f"一{each}") for each in (high, low))
+    if not (above and below):
+        return ""
+    part = f"{above}%" if low == "百" else f"{above}/{below}"
+    return f"{spelled(whole)} {part}" if whole else f"{part} of the" if of else part
 
 
 def _money(numeral: str, currency: str) -> str:
@@ -140,7 +177,7 @@ def _money(numeral: str, currency: str) -> str:
     return amount and f"{amount} {word.removesuffix('s') if amount == '1' else word}"
 
 
-def _around(pattern: str, *numerals: str) -> str:
+def _formatted(pattern: str, *numerals: str) -> str:
     """The pattern with numerals in digits; "" if one isn't a number."""
     amounts = [spelled(each) for each in numerals]
     return pattern.format(*amounts) if all(amounts) else ""
@@ -157,9 +194,10 @@ _RULES: dict[str, Callable[..., str]] = {
     rf"{_START}(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
     rf"{_START}{_YEAR}{_SMALL}月": _date,
     rf"{_START}()(\d{{1,2}})月": _date,
+    rf"公元(前?){_NUMBER}年": _year,
     rf"{_START}([{_HAN}]{{4}})(?=年)": _digits,
-    rf"{_START}(\d{{2,4}}|[{_HAN}]十)年代": partial(_around, "{}s"),
-    rf"{_START}{_SMALL}世纪": _century,
+    rf"{_START}(\d{{2,4}}|[{_HAN}]十)年代": partial(_formatted, "{}s"),
+    rf"{_START}(公元前)?{_SMALL}世纪": _century,
     rf"{_CLOCK}(半|[一三]刻)": _time,
     rf"{_CLOCK}(){_SMALL}分": _time,
     rf"{_CLOCK}()(\d\d|[二三四五]?十[一二三四五六七八九]?){_END}": _time,
@@ -167,16 +205,18 @@ _RULES: dict[str, Callable[..., str]] = {
     rf"{_NOON}(\d+:\d\d(?:[-~]\d+:\d\d)?)": _with_noon,
     rf"{_START}(\d+)分(\d+)秒(\d+){_END}": "{}:{}.{}".format,
     rf"{_START}(\d+)秒(\d+){_END}": "{}.{} seconds".format,
-    rf"{_START}{_NUMBER}比{_NUMBER}{_END}(?![大小多少高低长短重轻贵])": partial(_around, "{}-{}"),
-    rf"{_START}百分之{_NUMBER}{_END}": partial(_around, "{}%"),
+    rf"{_START}{_NUMBER}比{_NUMBER}{_END}(?![大小多少高低长短重轻贵])": partial(
+        _formatted, "{}-{}"
+    ),
+    rf"{_START}(?:{_NUMBER}又)?{_NUMBER}分之{_NUMBER}{_END}(的(?=\w))?": _fraction,
     rf"{_START}{_NUMBER}({'|'.join([*MONEY][:-1])})": _money,
     rf"{_START}{_NUMBER}(块)(?=[的了吗吧呢一]|\W|$)": _money,
-    rf"{_START}([\d.]+)[-~]([\d.]+)([百千万亿]+){_END}": lambda low, high, size: _around(
+    rf"{_START}([\d.]+)[-~]([\d.]+)([百千万亿]+){_END}": lambda low, high, size: _formatted(
         "{} to {}", low + size, high + size
     ),
-    rf"零下{_NUMBER}{_END}": partial(_around, "-{}"),
+    rf"零下{_NUMBER}{_END}": partial(_formatted, "-{}"),
     rf"(?:(?<![\w)])|(?<=[是到至为温约达]))-(\d[\d.]*){_END}(?![A-Za-z-])": "-{}".format,
-    rf"{_START}{_NUMBER}[多余]([百千万亿])": lambda many, size: _around("over {}", many + size),
+    rf"{_START}{_NUMBER}[多余]([百千万亿])": lambda many, size: _formatted("over {}", many + size),
     rf"{_START}(\d[\d.,]*{_ANY}+){_END}": _count,
     rf"{_START}{_NUMBER}{_END}(?=[{MEASURES}])(?!分之)": _count,
 }

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from spacy.training import Example
 
+from ..text.units import Units
 from .annotations import gold_translation
 from .featuriser import Slot, TranslationFeaturiser
 from .model import IdPair
-from .names import DIVISIONS, NameTable, Protected, places
-from .numbers import numbers
-from .sentences import latin_words, without_overlaps
+from .names import NameTable, Placeholder
+from .numbers import latin_words
+from .pinyin import DIVISIONS
+from .placeholders import with_numbers, without
 
 Span = tuple[int, int]
 
@@ -25,17 +28,16 @@ class Texts(NamedTuple):
     target: str
 
 
-def texts_of(example: Example) -> Texts | None:
-    """The texts of an example with normalised white space; None if one is missing or blank. Raises
-    TypeError (F407) for a translation that isn't a string."""
-    target = gold_translation(example.reference)
-    source = example.predicted.text.strip()
-    target = " ".join(target.split()) if target else ""
-    return Texts(source, target) if source and target else None
-
-
 def all_texts(examples: Iterable[Example]) -> list[Texts]:
-    return [texts for texts in map(texts_of, examples) if texts is not None]
+    """The texts of examples with normalised white space, except those without one on each side.
+    Raises TypeError (F407) for a translation that isn't a string."""
+    found = []
+    for example in examples:
+        target = " ".join((gold_translation(example.reference) or "").split())
+        source = Units.visible_characters(example.predicted.text).visible.strip()
+        if source and target:
+            found.append(Texts(source, target))
+    return found
 
 
 def joined(pairs: Sequence[Texts], share: float, longest: int) -> list[Texts]:
@@ -70,36 +72,50 @@ def encode(
         the order of the source.
     """
     most = featuriser.options.placeholders
-    slots = draw_slots(texts, names, share, most) if names is not None else []
-    numbers = list(range(len(slots)))
-    if slots and random.random() < 0.5:
-        numbers = sorted(random.sample(range(most), len(slots)))
-    source = [Slot(*own, number) for number, (own, _) in zip(numbers, slots, strict=True)]
-    target = [Slot(*other, number) for number, (_, other) in zip(numbers, slots, strict=True)]
+    drawn = draw_spans(texts, names, share, most) if names is not None else []
+    numbers = list(range(len(drawn)))
+    if drawn and random.random() < 0.5:
+        numbers = sorted(random.sample(range(most), len(drawn)))
+    source = [Slot(*own, number) for number, (own, _) in zip(numbers, drawn, strict=True)]
+    target = [Slot(*other, number) for number, (_, other) in zip(numbers, drawn, strict=True)]
     return IdPair(
         featuriser.source_ids(texts.source, source),
         featuriser.target_ids(texts.target, sorted(target)),
     )
 
 
-def draw_slots(texts: Texts, names: NameTable, share: float, most: int) -> list[tuple[Span, Span]]:
+def draw_spans(texts: Texts, names: NameTable, share: float, most: int) -> list[tuple[Span, Span]]:
     """The names to replace with placeholders: their places in source and target, in the order of
     the source."""
     if not share:
         return []
     found = possible_names(texts.source, names)
     pairs = [
-        ((name.start, name.end), place)
+        (name.span, place)
         for name, place in zip(found, places(texts.target, found), strict=True)
         if place is not None and random.random() < share
     ]
     return pairs[:most]
 
 
-def possible_names(source: str, names: NameTable) -> list[Protected]:
+def possible_names(source: str, names: NameTable) -> list[Placeholder]:
     """Names of the list, numbers and words that both sides may write alike, left to right, except
     the beginning of a division's name (华盛顿州)."""
     divisions = tuple(DIVISIONS)
     listed = [name for name in names.find(source) if not source.startswith(divisions, name.end)]
-    words = (word for word in latin_words(source) if len(word.text) > 1)  # not "a" and "I"
-    return without_overlaps(without_overlaps(listed, numbers(source)), words)
+    found = with_numbers(source, listed)
+    words = (word for word in latin_words(without(source, found)) if len(word.text) > 1)
+    return sorted([*found, *words], key=lambda name: name.start)  # not "a" and "I"
+
+
+def places(target: str, names: Sequence[Placeholder]) -> list[Span | None]:
+    """The places of names in a translation, as whole words: (start, end) in characters, without
+    overlaps, or None for a missing one. Searches longer names first."""
+    found: list[Span | None] = [None] * len(names)
+    for number in sorted(range(len(names)), key=lambda number: -len(names[number].text)):
+        wanted = re.compile(rf"(?<!\w){re.escape(names[number].text)}(?!\w)")
+        spans = (match.span() for match in wanted.finditer(target))
+        taken = [place for place in found if place is not None]
+        free = (span for span in spans if all(span[1] <= a or b <= span[0] for a, b in taken))
+        found[number] = next(free, None)
+    return found

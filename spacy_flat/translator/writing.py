@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from ..text.units import Units
 from ..util.combinations import best_combinations
 from .annotations import SentencePair, TranslationEnt
-from .decoding import BeamSearch, Hypothesis, Source
+from .decoding import BeamSearch, Source
 from .featuriser import TranslationFeaturiser
 from .model import Seq2SeqModel, featuriser_of, generate
-from .names import Protected, with_names
-from .sentences import MARKS, TextPart, gap, split
+from .names import Placeholder
+from .placeholders import MARKS
+from .sentences import TextPart, gap, split
+
+_SPACES = re.compile(" +")
+
+Written = tuple[str, list[tuple[int, int]]]  # a translation, and the places of its names
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,7 @@ class Translation:
     """A translation of a text.
 
     score: the sum of the scores of its sentences, log-probabilities divided by a length penalty.
-    ents: the carried names with a label.
+    ents: the carried names with a label, in order.
     """
 
     text: str
@@ -29,95 +35,114 @@ class Translation:
     ents: tuple[TranslationEnt, ...]
 
 
-class Spelled(NamedTuple):
-    """A translation of one part, and the places of its names."""
-
-    score: float
-    text: str
-    places: list[tuple[int, int]]
-
-
 def translate(
     model: Seq2SeqModel,
-    texts: Sequence[str],
-    names: Sequence[Sequence[Protected]],
+    texts: Sequence[Units],
+    names: Sequence[Sequence[Placeholder]],
     how: BeamSearch,
     n_best: int = 1,
 ) -> list[list[Translation]]:
     """Translate texts: at most `n_best` translations of each, best first.
 
-    names: of each text, sorted, without overlaps.
+    names: what each text carries, sorted, without overlaps.
     """
     featuriser = featuriser_of(model)
-    parts = [split(text, own, featuriser) for text, own in zip(texts, names, strict=True)]
+    parts = [split(text.visible, own, featuriser) for text, own in zip(texts, names, strict=True)]
+    sources = [
+        [_source(text.visible, part, featuriser) for part in own]
+        for text, own in zip(texts, parts, strict=True)
+    ]
     # Translate equal sentences once.
-    sources: dict[tuple[bytes, int], Source] = {}
-    keys = []
-    for text, own in zip(texts, parts, strict=True):
-        for part in own:
-            key = None
-            if not part.is_copied(text):
-                ids = featuriser.source_ids(text[part.start : part.end], part.slots)
-                key = ids.tobytes(), len(part.names)
-                sources.setdefault(key, Source(ids, len(part.names)))
-            keys.append(key)
-    written = dict(zip(sources, generate(model, list(sources.values()), how), strict=True))
-    following = iter(keys)
+    distinct = {source.key: source for own in sources for source in own if source}
+    found = dict(zip(distinct, generate(model, list(distinct.values()), how), strict=True))
     translations = []
-    for text, own in zip(texts, parts, strict=True):
+    for text, own_parts, own_sources in zip(texts, parts, sources, strict=True):
         choices = []
-        for part in own:
-            key = next(following)
-            hypotheses = None if key is None else written[key]
-            spelled = _spelled(text, part, hypotheses, featuriser)[:n_best]
-            choices.append([(each.score, each) for each in spelled])
+        for part, source in zip(own_parts, own_sources, strict=True):
+            stretches = (
+                [(each.score, featuriser.stretches(each.ids)) for each in found[source.key]]
+                if source
+                else [(0.0, _copied(text.visible, part))]
+            )
+            written: dict[str, tuple[float, Written]] = {}  # several may have the same text
+            for score, own in stretches:
+                each = with_names(own, part.names)
+                written.setdefault(each[0], (score, each))
+            choices.append(list(written.values())[:n_best])
         best = best_combinations(choices, n_best)
-        translations.append([_joined(text, own, *each) for each in best])
+        translations.append([_joined(text, own_parts, *each) for each in best])
     return translations
 
 
-def _spelled(
-    text: str,
-    part: TextPart,
-    hypotheses: Sequence[Hypothesis] | None,
-    featuriser: TranslationFeaturiser,
-) -> list[Spelled]:
-    if hypotheses is None:
-        return [_copied(text, part)]
-    found: dict[str, Spelled] = {}  # several hypotheses may have the same text
-    for each in hypotheses:
-        spelled = Spelled(each.score, *featuriser.spell(each.ids, part.names))
-        found.setdefault(spelled.text, spelled)
-    return list(found.values())
+def _source(text: str, part: TextPart, featuriser: TranslationFeaturiser) -> Source | None:
+    """None without a letter or digit outside of names: the part is copied."""
+    between = (each for each in part.stretches(text) if isinstance(each, str))
+    if not any(map(str.isalnum, "".join(between))):
+        return None
+    return Source(featuriser.source_ids(text[part.start : part.end], part.slots), len(part.names))
 
 
-def _copied(text: str, part: TextPart) -> Spelled:
-    """A part of only names, with the white space and marks between them."""
-    stretches: list[str | int] = []
-    before = part.start
-    for number, name in enumerate(part.names):
-        stretches += [text[before : name.start].translate(MARKS), number]
-        before = name.end
-    stretches.append(text[before : part.end].translate(MARKS))
-    return Spelled(0.0, *with_names(stretches, part.names))
+def _copied(text: str, part: TextPart) -> list[str | int]:
+    """Only names, with the white space and marks between them."""
+    stretches = part.stretches(text)
+    return [each.translate(MARKS) if isinstance(each, str) else each for each in stretches]
+
+
+def with_names(stretches: Iterable[str | int], names: Sequence[Placeholder]) -> Written:
+    """Join a translation, without white space at its ends. Returns its text, and the place of each
+    name: (start, end) in characters.
+
+    stretches: texts and numbers of names, left to right.
+
+    A space separates words, and names from punctuation before them. An entity is a word whatever it
+    begins and ends with (Yahoo!, .NET); other texts are where they begin or end with a letter or a
+    digit. The full stop of a name (3 p.m.) also ends a sentence.
+    """
+    text = ""
+    places = [(0, 0)] * len(names)
+    ends_with_word = after_name = False
+    for each in stretches:
+        name = names[each] if isinstance(each, int) else None
+        is_entity = name is not None and bool(name.label or name.around)
+        spelled = name.written if name else _SPACES.sub(" ", str(each))
+        if not text or text.endswith(" "):
+            spelled = spelled.lstrip(" ")
+        if after_name and text.endswith("."):
+            spelled = spelled.removeprefix(".")
+        after_name = name is not None
+        if not spelled:
+            continue
+        is_word = is_entity or spelled[0].isalnum()
+        if is_word and (ends_with_word or (name and text.endswith(tuple(",;:.!?")))):
+            text += " "
+        text += spelled
+        if name:
+            is_within = bool(name.around)
+            places[int(each)] = len(text) - len(spelled) + is_within, len(text) - is_within
+        ends_with_word = is_entity or spelled[-1].isalnum()
+    return text.rstrip(), places
 
 
 def _joined(
-    text: str, parts: Sequence[TextPart], score: float, spelled: Sequence[Spelled]
+    text: Units, parts: Sequence[TextPart], score: float, written: Sequence[Written]
 ) -> Translation:
-    pieces: list[str] = []
+    def source(start: int, end: int) -> tuple[int, int]:
+        return int(text.starts[start]), int(text.ends[end - 1])
+
+    whole = ""
     sents = []
     ents = []
-    end = 0
-    for number, (part, own) in enumerate(zip(parts, spelled, strict=True)):
+    for number, (part, (own, places)) in enumerate(zip(parts, written, strict=True)):
         if number:
-            pieces.append(gap(text, parts[number - 1], part))
-            end += len(pieces[-1])
-        pieces.append(own.text)
-        sents.append(SentencePair((part.start, part.end), (end, end + len(own.text))))
-        for name, (first, last) in zip(part.names, own.places, strict=True):
+            whole += gap(text.visible, parts[number - 1], part)
+        start = len(whole)
+        whole += own
+        sents.append(SentencePair(source(part.start, part.end), (start, len(whole))))
+        for name, (first, last) in zip(part.names, places, strict=True):
             if name.label:
-                place = (name.start, name.end)
-                ents.append(TranslationEnt(name.text, name.label, end + first, end + last, place))
-        end += len(own.text)
-    return Translation("".join(pieces), score, tuple(sents), tuple(ents))
+                place = source(name.start, name.end)
+                ents.append(
+                    TranslationEnt(name.text, name.label, start + first, start + last, place)
+                )
+    ents.sort(key=lambda ent: (ent.start, ent.end))
+    return Translation(whole, score, tuple(sents), tuple(ents))

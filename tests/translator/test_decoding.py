@@ -8,9 +8,8 @@ import torch
 from torch import nn
 
 from spacy_flat.nn.layers import sinusoids
-from spacy_flat.translator.batch import PaddedIds, TranslationBatch
-from spacy_flat.translator.decoding import BeamSearch, Hypothesis, Source, decode, search
-from spacy_flat.translator.ids import END, NAMES, START
+from spacy_flat.translator.batch import END, NAMES, START, PaddedIds, TranslationBatch
+from spacy_flat.translator.decoding import BeamSearch, Hypothesis, Source, search
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions
 from spacy_flat.util.arrays import Ints
@@ -155,7 +154,7 @@ def test_cached_is_uncached(norm: str) -> None:
     rng = np.random.default_rng(1)
     targets = [np.array([START, *rng.integers(FIRST, 17, size=n), END]) for n in (70, 6, 40)]
     batch = TranslationBatch.of(np.arange(3), sources, targets)
-    state = net.begin(PaddedIds.of(sources), 1)
+    state = net.encode(PaddedIds.of(sources))
     steps = [net.scores(net.decode(keys[:, None], state)) for keys in batch.inputs.ids.T]
     found = torch.stack(steps, dim=1)[torch.from_numpy(batch.inputs.present)]
     assert torch.allclose(found, net(batch), atol=1e-5)
@@ -183,18 +182,16 @@ def test_a_beam_is_what_it_is_in_plain_words(how: BeamSearch, seed: int) -> None
 
 @pytest.mark.parametrize("beam", [1, 4])
 def test_batches_change_nothing(beam: int) -> None:
-    """Sentences of other lengths, with other names, in any order and batches."""
+    """Sentences of other lengths, with other names, in any order."""
     net = network()
-    sources = [Source(keys, i % 3) for i, keys in enumerate(sentences(9, 2, 14, 5, 5, 1, 30))]
+    sources = [Source(keys, i % 3) for i, keys in enumerate(sentences(9, 2, 14, 5, 5, 1))]
     how = BeamSearch(beam)
     alone = [search(net, [source], how, N_PLACEHOLDERS)[0] for source in sources]
-    for batch_size in (1, 40, 10_000):
-        found = dict(decode(net, sources, how, N_PLACEHOLDERS, batch_size))
-        for number, expected in enumerate(alone):
-            assert [each.ids for each in found[number]] == [each.ids for each in expected]
-            scores = [each.score for each in expected]
-            assert [each.score for each in found[number]] == pytest.approx(scores, abs=1e-4)
-    assert list(decode(net, [], how, N_PLACEHOLDERS, 100)) == []
+    found = search(net, sources, how, N_PLACEHOLDERS)
+    for own, expected in zip(found, alone, strict=True):
+        assert [each.ids for each in own] == [each.ids for each in expected]
+        scores = [each.score for each in expected]
+        assert [each.score for each in own] == pytest.approx(scores, abs=1e-4)
 
 
 def test_scores_that_are_not_numbers() -> None:

@@ -1,4 +1,4 @@
-"""Names: what a list may hold, what is written in pinyin, and where names stand."""
+"""Names: what a list may hold, what is written in pinyin, and which names of a text are known."""
 
 from __future__ import annotations
 
@@ -7,29 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.util import registry
 
-from spacy_flat.translator.names import (
-    NameTable,
-    Protected,
-    common_names,
-    in_pinyin,
-    name_list,
-    places,
-    protected,
-    with_names,
-)
+from spacy_flat.translator.names import NameTable, Placeholder, common_names, name_list
+from spacy_flat.translator.pinyin import in_english
+from spacy_flat.translator.placeholders import entity_names
+from spacy_flat.translator.training import places
 from spacy_flat.util.simplified import Simplifier
-
-
-@pytest.fixture(scope="module")
-def nlp() -> Language:
-    return spacy.blank("zh")
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -77,15 +63,15 @@ PLACES = """
 
 
 @pytest.mark.parametrize("line", PERSONS.strip().replace("\n", "|").split("|"))
-def test_persons_in_pinyin(line: str) -> None:
+def test_persons_in_english(line: str) -> None:
     name, pinyin = line.split(" ", 1)
-    assert {in_pinyin(name, label) for label in ("PER", "PERSON", "PER.NAM", "name")} == {pinyin}
+    assert {in_english(name, label) for label in ("PER", "PERSON", "PER.NAM", "name")} == {pinyin}
 
 
 @pytest.mark.parametrize("line", PLACES.strip().replace("\n", "|").split("|"))
-def test_places_in_pinyin(line: str) -> None:
+def test_places_in_english(line: str) -> None:
     name, pinyin = line.split(" ", 1)
-    assert {in_pinyin(name, label) for label in ("LOC", "GPE", "address")} == {pinyin}
+    assert {in_english(name, label) for label in ("LOC", "GPE", "address")} == {pinyin}
 
 
 @pytest.mark.parametrize(
@@ -102,81 +88,41 @@ def test_places_in_pinyin(line: str) -> None:
     ],
 )
 def test_what_pinyin_would_get_wrong(name: str, label: str) -> None:
-    assert in_pinyin(name, label) is None
+    assert in_english(name, label) is None
 
 
-# Names of a Doc
+# Names of a text
 
 
-def with_ents(nlp: Language, text: str, *ents: tuple[int, int, str]) -> Doc:
-    doc = nlp(text)
-    doc.set_ents([doc.char_span(*ent) for ent in ents])
-    return doc
-
-
-def test_entities_with_a_known_translation(nlp: Language) -> None:
-    doc = with_ents(nlp, "王小明在腾讯，李华在 美国", (0, 3, "PER"), (4, 6, "ORG"), (11, 13, "LOC"))
+def test_entities_with_a_known_translation() -> None:
+    text = "王小明在腾讯，李华在 美国"
+    ents = [(0, 3, "PER"), (4, 6, "ORG"), (10, 13, "LOC")]
     names = {"王小明": "Ming", "李华": "Li Hua"}  # the second is no entity
-    assert protected(doc, NameTable(names))[0] == Protected(0, 3, "Ming", "PER")
-    assert protected(doc, NameTable({})) == [
-        Protected(0, 3, "Wang Xiaoming", "PER"),
-        Protected(11, 13, "America", "LOC"),
+    assert entity_names(text, ents, NameTable(names))[0] == Placeholder(0, 3, "Ming", "PER")
+    assert entity_names(text, ents, NameTable({})) == [
+        Placeholder(0, 3, "Wang Xiaoming", "PER"),
+        Placeholder(11, 13, "America", "LOC"),
     ]
-    assert protected(doc, NameTable({"美国": "US"}), pinyin=False) == [
-        Protected(11, 13, "US", "LOC")
-    ]
-    assert protected(doc, NameTable({"腾讯": "Tencent"}), pinyin=False) == [
-        Protected(4, 6, "Tencent", "ORG")
-    ]
+    for name, place in (("美国", (11, 13, "US", "LOC")), ("腾讯", (4, 6, "US", "ORG"))):
+        found = entity_names(text, ents, NameTable({name: "US"}), pinyin=False)
+        assert found == [Placeholder(*place)]
     # A user's own names count before the others.
     own = NameTable({"美国": "US"}, common_names())
-    assert [name.text for name in protected(doc, own)] == ["Wang Xiaoming", "Tencent", "US"]
+    found = entity_names(text, ents, own)
+    assert [name.text for name in found] == ["Wang Xiaoming", "Tencent", "US"]
 
 
-def test_pypinyin_is_missing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pypinyin_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is needed for names that are not in the list only."""
     monkeypatch.setitem(sys.modules, "pypinyin", None)
-    doc = with_ents(nlp, "王小明", (0, 3, "PER"))
-    assert protected(doc, NameTable({"王小明": "Ming"}))
-    assert protected(doc, NameTable({}), pinyin=False) == []
+    ents = [(0, 3, "PER")]
+    assert entity_names("王小明", ents, NameTable({"王小明": "Ming"}))
+    assert entity_names("王小明", ents, NameTable({}), pinyin=False) == []
     with pytest.raises(ImportError, match=r"F030.*spacy-flat\[translation\]"):
-        protected(doc, NameTable({}))
+        entity_names("王小明", ents, NameTable({}))
 
 
-# Names in a translation
-
-
-@pytest.mark.parametrize(
-    ("stretches", "written"),
-    [
-        ([0, 1], "Dr. Li"),
-        ([1, 0], "Li Dr."),
-        ([3, 2, 2], "Yahoo! .NET .NET"),
-        ([0, "lives with", 2], "Dr. lives with .NET"),
-        ([" ", 2, " and ", 3], ".NET and Yahoo!"),
-        # In brackets and quotation marks, and before what ends a sentence
-        (["(", 0, 1, "), ", 2, "!"], "(Dr. Li), .NET!"),
-        (["“", 2, "” ", '"', 3, '"'], '“.NET” "Yahoo!"'),
-        # 4, 5 and 6 are no entities, but were copied.
-        ([4, 1, 5], "《Li》"),
-        ([6, 1, 6, 0, 6], "NASA Li NASA Dr. NASA"),
-        (["He said:", 1, ",", 6], "He said: Li, NASA"),
-        (["  It   is", " ", "  ", 1, "  "], "It is Li "),
-    ],
-)
-def test_names_are_apart_from_what_is_around_them(stretches: list[str | int], written: str) -> None:
-    texts = ["Dr.", "Li", ".NET", "Yahoo!", "《", "》", "NASA"]
-    names = [Protected(0, 1, text, "" if text in "《》NASA" else "X") for text in texts]
-    found, places = with_names(stretches, names)
-    assert found == written
-    for number in {each for each in stretches if isinstance(each, int)}:
-        assert found[slice(*places[number])] == texts[number]
-
-
-# Names of pairs
-
-
-def test_names_in_traditional_characters(nlp: Language) -> None:
+def test_names_in_traditional_characters() -> None:
     """A text's own spelling counts before the simplified one, and one's own names before others."""
     simplify = Simplifier("歐欧陽阳臺台國国")
     table = NameTable({"臺北": "Taipeh"}, common_names(), simplify)
@@ -184,11 +130,11 @@ def test_names_in_traditional_characters(nlp: Language) -> None:
     assert table.get("歐陽") is None
     both = NameTable({"台北": "Taipei", "臺北": "Taipeh"}, simplify=simplify)
     assert [name.text for name in both.find("臺北和台北")] == ["Taipeh", "Taipei"]
-    doc = with_ents(nlp, "歐陽蘭在美國", (0, 3, "PER"), (4, 6, "LOC"))
-    assert protected(doc, NameTable({}, common_names(), simplify)) == [
-        Protected(0, 3, "Ouyang Lan", "PER"),
-        Protected(4, 6, "America", "LOC"),
-    ]
+    found = entity_names("歐陽蘭在美國", [(0, 3, "PER"), (4, 6, "LOC")], table)
+    assert [name.text for name in found] == ["Ouyang Lan", "America"]
+
+
+# Names of pairs
 
 
 LETTERS = st.text("ab ", max_size=12)
@@ -196,7 +142,7 @@ LETTERS = st.text("ab ", max_size=12)
 
 @given(LETTERS, st.lists(st.text("ab", min_size=1, max_size=3), max_size=5))
 def test_places_are_whole_words_without_overlaps(target: str, texts: list[str]) -> None:
-    found = places(target, [Protected(0, 1, text) for text in texts])
+    found = places(target, [Placeholder(0, 1, text) for text in texts])
     taken = [place for place in found if place is not None]
     assert len(set(taken)) == len(taken)
     for text, place in zip(texts, found, strict=True):

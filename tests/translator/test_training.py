@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import random
-import warnings
 from functools import partial
 from pathlib import Path
 
@@ -16,14 +15,15 @@ from spacy.tokens import DocBin
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.translator.corpus import likelihood_corpus
-from spacy_flat.translator.names import NameTable, Protected
-from spacy_flat.translator.training import Texts, draw_slots, encode, joined
+from spacy_flat.translator.featuriser import TranslationFeaturiser
+from spacy_flat.translator.names import NameTable
+from spacy_flat.translator.options import TranslationOptions
+from spacy_flat.translator.training import Texts, draw_spans, encode, joined
 
-from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, found, make, train, translator
+from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, make, train, translator
 
 TABLE = NameTable(NAMES)
 W400 = "[W400] seq2seq_translator: ignoring 1 of 2 training pairs"
-W401 = "[W401] seq2seq_translator: no training pair has a name"
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -40,10 +40,8 @@ def test_the_loss_is_the_mean_of_all_pieces(trained: Language) -> None:
     """With the end of each translation; the same whatever the batches; and names are no
     placeholders in scores."""
     translator(trained).placeholder_rate = 0.0
-    try:
-        losses = translator(trained).update(examples_of(trained), losses={})
-    finally:
-        translator(trained).placeholder_rate = 0.5
+    losses = translator(trained).update(examples_of(trained), losses={})
+    translator(trained).placeholder_rate = 0.5
     translator(trained).model.shims[0].module.zero_grad()
     scores = trained.evaluate(examples_of(trained))
     expected = pytest.approx(-scores["translation_log_prob"], rel=1e-4)
@@ -54,25 +52,19 @@ def test_the_loss_is_the_mean_of_all_pieces(trained: Language) -> None:
 
 def test_pairs_that_teach_nothing() -> None:
     nlp = make(None, {"longest_pair": 20})
-    before = found(nlp, TEXTS)
+    pipe = translator(nlp)
+    before = pipe.model.to_bytes()
     long = [("茶" * 21, "tea"), ("茶", "tea, " * 20), ("茶", "z" * 21)]
-    for pairs in ([], [("", "tea")], [("茶", " ")], [(" ", "tea")], long):
-        examples = examples_of(nlp, pairs)
-        losses = translator(nlp).update(examples, sgd=AdamW(0.1), losses={})
-        assert losses == {"seq2seq_translator": 0}
     without = examples_of(nlp)
     for example in without:
         example.reference._.translation = None
-    assert translator(nlp).update(without, sgd=AdamW(0.1), losses={}) == {"seq2seq_translator": 0}
-    assert found(nlp, TEXTS) == before
+    blank_side = examples_of(nlp, [("", "tea"), ("茶", " "), (" ", "tea")])
+    for examples in ([], blank_side, examples_of(nlp, long), without):
+        losses = pipe.update(examples, sgd=AdamW(0.1), losses={})
+        assert losses == {"seq2seq_translator": 0}
+    assert pipe.model.to_bytes() == before
     scores = nlp.evaluate(without)
     assert scores["translation_log_prob"] is scores["bleu"] is None
-
-
-# Dropouts, and smoothed labels
-
-
-# R-Drop
 
 
 def test_r_drop_is_the_mean_loss_and_the_divergence_both_ways() -> None:
@@ -99,16 +91,16 @@ def test_r_drop_is_the_mean_loss_and_the_divergence_both_ways() -> None:
 
 def test_names_on_both_sides() -> None:
     texts = Texts("王芳的NBA在北京", "Beijing has the NBA of Wang Fang")
-    slots = draw_slots(texts, TABLE, share=1.0, most=8)
+    slots = draw_spans(texts, TABLE, share=1.0, most=8)
     assert [(texts.source[slice(*own)], texts.target[slice(*other)]) for own, other in slots] == [
         ("王芳", "Wang Fang"),
         ("NBA", "NBA"),
         ("北京", "Beijing"),
     ]
-    assert len(draw_slots(texts, TABLE, share=1.0, most=2)) == 2
-    assert draw_slots(Texts("王芳的NBA", "nba, basketball"), TABLE, 1.0, 8) == []
+    assert len(draw_spans(texts, TABLE, share=1.0, most=2)) == 2
+    assert draw_spans(Texts("王芳的NBA", "nba, basketball"), TABLE, 1.0, 8) == []
     random.seed(0)
-    drawn = sum(len(draw_slots(texts, TABLE, 0.3, 8)) for _ in range(200))
+    drawn = sum(len(draw_spans(texts, TABLE, 0.3, 8)) for _ in range(200))
     assert 0.2 < drawn / 600 < 0.4
 
 
@@ -129,9 +121,9 @@ def test_joined_pairs() -> None:
 def test_a_part_of_a_longer_name_is_no_name() -> None:
     texts = Texts("王芳喜欢北京市和华盛顿州", "Wang Fang likes Beijing and Washington")
     table = NameTable({**NAMES, "华盛顿": "Washington"})
-    assert [own for own, _ in draw_slots(texts, table, share=1.0, most=8)] == [(0, 2)]
+    assert [own for own, _ in draw_spans(texts, table, share=1.0, most=8)] == [(0, 2)]
     table = NameTable({**NAMES, "华盛顿州": "Washington"})
-    slots = draw_slots(texts, table, share=1.0, most=8)
+    slots = draw_spans(texts, table, share=1.0, most=8)
     assert [texts.source[slice(*own)] for own, _ in slots] == ["王芳", "华盛顿州"]
 
 
@@ -142,13 +134,13 @@ def test_what_is_written_alike() -> None:
         "A说2台A380比3D电视贵747倍，1.5万元",
         "A says 2 A380s and an A380 cost 747 times as much as a 3D set, or 1.5 myriads",
     )
-    slots = draw_slots(texts, NameTable({}), share=1.0, most=8)
+    slots = draw_spans(texts, NameTable({}), share=1.0, most=8)
     assert [texts.source[slice(*own)] for own, _ in slots] == ["A380", "3D", "747"]
     assert [texts.target[slice(*other)] for _, other in slots] == ["A380", "3D", "747"]
 
 
 def test_placeholders_have_the_same_number_on_both_sides(trained: Language) -> None:
-    encoder = translator(trained).model.attrs["featuriser"]
+    encoder = translator(trained).featuriser
     texts = Texts("王芳喜欢北京", "Beijing is liked by Wang Fang")
     drawn = set()
     for _ in range(100):
@@ -159,37 +151,21 @@ def test_placeholders_have_the_same_number_on_both_sides(trained: Language) -> N
         drawn |= {first, second}
     # All of them are learnt.
     assert drawn == {3, 4, 5, 6}
-    carried = [Protected(0, 2, name) for name in ("A", "B", "C", "D")]
-    text, places = encoder.spell(pair.target[1:-1].tolist(), carried)
-    names = [carried[key - 3].text for key in (first, second)]
-    assert text == f"{names[1]} is liked by {names[0]}"
-    assert [text[slice(*places[key - 3])] for key in (first, second)] == names
+    assert encoder.stretches(pair.target[1:-1]) == [second - 3, " is liked by ", first - 3]
 
 
 # What a network is built for
 
 
 def test_what_cannot_be_learnt() -> None:
-    """Pairs that are too long, and where names go if no pair has any."""
-    long = ("茶" * 70, "tea " * 70)
-    for pairs, text, settings, expected in (
-        ([long, PAIRS[0]], {"longest_pair": 50}, {"carry_names": False}, [W400]),
-        (PAIRS[:1], {}, {}, [W401]),
-        (PAIRS[:1], {}, {"carry_names": False}, []),
-        (PAIRS, {}, {"placeholder_rate": 0.0}, [W401]),
-        (PAIRS, {}, {}, []),
-    ):
-        nlp = blank()
-        add(nlp, text=text, **settings)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            nlp.initialize(partial(examples_of, nlp, pairs))
-        told = [str(each.message) for each in caught if "seq2seq_translator" in str(each.message)]
-        assert len(told) == len(expected)
-        for message, start in zip(told, expected, strict=True):
-            assert message.startswith(start)
-    with pytest.raises(ValueError, match=r"F400.*any of the 1 .* more than 200 "):
-        nlp.initialize(partial(examples_of, nlp, [("茶" * 201, "tea")]))
+    """Pairs that are too long."""
+    nlp = blank()
+    add(nlp, text={"longest_pair": 50})
+    pairs = [("茶" * 70, "tea " * 70), PAIRS[0]]
+    with pytest.warns(UserWarning, match=r"W400.* 1 of 2 training pairs"):
+        nlp.initialize(partial(examples_of, nlp, pairs))
+    with pytest.raises(ValueError, match=r"F400.*any of the 1 .* more than 50 "):
+        nlp.initialize(partial(examples_of, nlp, pairs[:1]))
     with pytest.raises(ValueError, match=r"F403.*'seq2seq_translator'.*translation"):
         nlp.initialize(partial(examples_of, nlp, [("茶", "")]))
 
@@ -203,16 +179,17 @@ def test_gold_of_another_type(trained: Language) -> None:
 
 
 def test_pieces_keep_all_of_a_text(trained: Language) -> None:
-    encoder = translator(trained).model.attrs["featuriser"]
-    for text in ("I like tea.", "“Quotes” — don't", "naïve 😀", "\ud800"):
-        keys = encoder.target_ids(text)[1:-1].tolist()
-        expected = text.replace("\ud800", "?")
-        assert encoder.spell(keys, []) == (expected, [])
-    # Spaces are one each, as in the texts that are learnt.
-    assert encoder.spell(encoder.target_ids("a  b")[1:-1].tolist(), []) == ("a b", [])
+    encoder = translator(trained).featuriser
+    for text in ("I like tea.", "“Quotes” — don't", "naïve 😀"):
+        assert encoder.stretches(encoder.target_ids(text)) == [text]
     # Bytes that are no character are left out.
-    broken = encoder.target_ids("é")[1:-1].tolist()[:1]
-    assert encoder.spell(broken, [])[0] == ""
+    assert encoder.stretches(encoder.target_ids("é")[:2]) == [""]
+
+
+def test_unknown_brackets_are_read_as_known_ones(trained: Language) -> None:
+    encoder = TranslationFeaturiser.build(TranslationOptions(), ["（茶）："], ["tea"])
+    assert encoder.source_ids("【茶】").tolist() == encoder.source_ids("（茶）").tolist()
+    assert encoder.unknown("【茶〕😀") == [3]
 
 
 def test_evaluating_without_translating(tmp_path: Path, trained: Language) -> None:

@@ -1,0 +1,183 @@
+"""What is carried through comes out exactly once, whatever the network, which here has learnt
+nothing; numbers as English writes them; how names join the text around them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from spacy_flat.translator.names import Placeholder
+from spacy_flat.translator.numbers import numbers, value
+from spacy_flat.translator.writing import Translation, with_names
+
+from .conftest import make, translator
+
+# Translations that hold others, one that two names share, and one in punctuation
+NAMES = {
+    "甲": "Xqjz",
+    "乙己": "Xqjz Zvwk",
+    "丙": "Zvwk",
+    "丁丁": "Łódźq-Xqjz",
+    "戊": "Zvwk",
+    "辛": "Ø",
+    "庚": ".Jvkq!",
+}
+MARK = "\ue000"
+FILLERS = [
+    "茶",
+    "我喜欢",
+    "他住在北京。",
+    "，",
+    " ",
+    "NBA",
+    "😀",
+    "！”",
+    "\n",
+    "【",
+    "】",
+    "\u200b",
+]
+
+
+@pytest.fixture(scope="module")
+def untrained() -> Language:
+    nlp = make()
+    translator(nlp).names = NAMES
+    return nlp
+
+
+def texts_with_names() -> st.SearchStrategy[list[str]]:
+    """Texts in pieces, of which some are names: side by side, at both ends, the same one twice."""
+    names = st.lists(st.sampled_from(list(NAMES)), max_size=5)
+    fillers = st.lists(st.sampled_from(FILLERS), max_size=12)
+    mixed = st.tuples(names, fillers).flatmap(lambda both: st.permutations(both[0] + both[1]))
+    return mixed.filter(lambda pieces: 1 <= len("".join(pieces)) <= 60)
+
+
+def doc_of(nlp: Language, pieces: list[str]) -> Doc:
+    doc = nlp.make_doc("".join(pieces))
+    ends = [len("".join(pieces[: number + 1])) for number in range(len(pieces))]
+    doc.ents = [
+        doc.char_span(end - len(piece), end, "PER")
+        for end, piece in zip(ends, pieces, strict=True)
+        if piece in NAMES
+    ]
+    return doc
+
+
+def check(doc: Doc, translation: Translation) -> None:
+    ents = sorted(translation.ents, key=lambda ent: ent.source or ())
+    assert [ent.source for ent in ents] == [(ent.start_char, ent.end_char) for ent in doc.ents]
+    assert [ent.text for ent in ents] == [NAMES[ent.text] for ent in doc.ents]
+    assert all(translation.text[ent.start : ent.end] == ent.text for ent in ents)
+    # As words of their own, without overlaps, and nowhere else
+    rest, end = "", 0
+    for ent in sorted(ents, key=lambda ent: ent.start):
+        assert ent.start >= end
+        rest, end = f"{rest}{translation.text[end : ent.start]}{MARK}", ent.end
+    rest += translation.text[end:]
+    assert not re.search(rf"[^\W_]{MARK}|{MARK}[^\W_]|{MARK}{MARK}", rest)
+    assert not any(ent.text in rest for ent in ents)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+@settings(max_examples=10, deadline=None)
+@given(batch=st.lists(texts_with_names(), min_size=1, max_size=8))
+def test_each_name_exactly_once(untrained: Language, beam: int, batch: list[list[str]]) -> None:
+    docs = [doc_of(untrained, pieces) for pieces in batch]
+    found = translator(untrained).translate(docs, n_best=beam, beam=beam)
+    for doc, own in zip(docs, found, strict=True):
+        for translation in own:
+            check(doc, translation)
+
+
+@pytest.mark.parametrize(
+    ("stretches", "written"),
+    [
+        ([0, 1], "Dr. Li"),
+        ([1, 0], "Li Dr."),
+        ([3, 2, 2], "Yahoo! .NET .NET"),
+        ([0, "lives with", 2], "Dr. lives with .NET"),
+        ([" ", 2, " and ", 3], ".NET and Yahoo!"),
+        # In brackets and quotation marks, and before what ends a sentence
+        (["(", 0, 1, "), ", 2, "!"], "(Dr. Li), .NET!"),
+        (["“", 2, "” ", '"', 3, '"'], '“.NET” "Yahoo!"'),
+        # 4, 5 and 6 are no entities, but were copied.
+        ([4, 1, 5], "《Li》"),
+        ([6, 1, 6, 0, 6], "NASA Li NASA Dr. NASA"),
+        (["He said:", 1, ",", 6], "He said: Li, NASA"),
+        (["  It   is", " ", "  ", 1, "  "], "It is Li"),
+        # The full stop of a name also ends the sentence.
+        (["tea ", 0, "."], "tea Dr."),
+        # 7 has brackets.
+        (["I am", 7, "or ", 7, "."], "I am [Mo] or [Mo]."),
+    ],
+)
+def test_names_are_apart_from_what_is_around_them(stretches: list[str | int], written: str) -> None:
+    texts = ["Dr.", "Li", ".NET", "Yahoo!", "《", "》", "NASA"]
+    names = [Placeholder(0, 1, text, "" if text in "《》NASA" else "X") for text in texts]
+    names.append(Placeholder(1, 2, "Mo", around="[]"))
+    found, places = with_names(stretches, names)
+    assert found == written
+    for number in {each for each in stretches if isinstance(each, int)}:
+        assert found[slice(*places[number])] == names[number].text
+
+
+# Numbers
+
+WRITTEN = """
+出生于2020年1月5日 | January 5, 2020
+二〇二〇年十月一日 | October 1, 2020
+1998年3月和12月 | March 1998; December
+一九四一年 | 1941
+13月5日和2023年2月29日，13月 | month 13, day 5; month 2, day 29, 2023; month 13
+2024年2月29日 | February 29, 2024
+公元前221年，公元前二二一年，公元前一千零四十六年 | 221 BC; 221 BC; 1046 BC
+公元25年，公元前三世纪 | AD 25; 3rd century BC
+80年代和九十年代，二十一世纪 | 80s; 90s; 21st century
+奥沙利文6比3丁俊晖 | 6-3
+三比二赢了 | 3-2
+百分之三点五，百分之百，百分之一百二十 | 3.5%; 100%; 120%
+三分之一，４分之３，二十分之一，万分之一，一又二分之一 | 1/3; 3/4; 1/20; 1/10,000; 1 1/2
+三分之一的人，百分之五的 | 1/3 of the; 5%
+五十块 | 50 yuan
+一块钱一个 | 1 yuan
+10,000日元，175万美元 | 10,000 yen; 1.75 million dollars
+一点五万人，１.５万人，1.5万 | 15,000; 15,000; 15,000
+14亿人 | 1.4 billion
+一万二千零五十名，三百五十米 | 12,050; 350
+20多万 | over 200,000
+3~5万 | 30,000 to 50,000
+气温-5度，零下二十度 | -5; -20
+下午三点半到晚上8点 | 3:30 p.m.; 8 p.m.
+上午9:00-11:30 | 9:00-11:30 a.m.
+三点五十，9点05分 | 3:50; 9:05
+9秒58，1分23秒45 | 9.58 seconds; 1:23.45
+"""
+# Words, what isn't one number, what the network knows, and what all languages write alike
+LEFT = """
+二三十个 十几个 三四百人 百万人 1.5万5 第二十个 千万不要 万一 十分高兴 三八妇女节 四川 几分之一
+三本书 五块蛋糕 三百块石头 三月 5比3大 歼-20 GPT-4 9:00-17:00 2020-01-05 3.14 13800138000 零五月
+"""
+
+
+@pytest.mark.parametrize("line", WRITTEN.strip().splitlines())
+def test_numbers_as_english_writes_them(line: str) -> None:
+    text, written = line.split(" | ")
+    assert "; ".join(number.text for number in numbers(text)) == written
+
+
+@pytest.mark.parametrize("text", LEFT.split())
+def test_what_stays_as_it_is(text: str) -> None:
+    assert numbers(text) == []
+
+
+def test_values() -> None:
+    known = {"十": 10, "一百零五": 105, "三百五": 350, "一亿二千万": 120_000_000, "一万亿": 10**12}
+    assert {numeral: value(numeral) for numeral in known} == known
+    assert not any(map(value, ("二三", "十五百", "三千五万亿万", "零点", "点五", "")))
