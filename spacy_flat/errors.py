@@ -102,18 +102,14 @@ F109 {path}, line {line}: the {label} entity {surface!r} overlaps the {other_lab
   {other_surface!r}. Delete one, or keep the longer one with --repair.
 F110 {path}, sentence at line {line}: the {label} entity {surface!r} starts or ends with whitespace,
   which spaCy does not allow. Correct it, or trim it with --repair.
-F111 {path}, line {line}: unit {unit!r} does not have what {option} strips. Correct it, or drop the
-  option.
 F114 {path}: each unit ends with its position in a word ({units} …), which would become text. Add
   --strip-position, as for Weibo.
 F115 {path}: the units look like words of a language that is written with spaces ({units} …). Add
   --words to keep the spaces.
-F116 {path}: {n:,} repairs in {total} ({done}), more than {most:.0%}; nothing was written. Read as
-  {format}, the file starts with: {sample}. If that is wrong, name another --format; if it is right,
-  correct the file.
+F116 {path}: {n:,} repairs in {total} ({done}), more than {most:.0%}; nothing was written. If the
+  format isn't {format}, name another --format; if it is, correct the file.
 F118 There is no {what} {name!r}. Choose one of: {names}.
-F119 {path}, line {line}: can't read the rest of the JSON array that begins the file: {problem}.
-  Correct it, or write one record per line.
+F119 {path}: can't read the JSON array: {problem}. Correct it, or write one record per line.
 
 # F12x to F14x: fetching corpora; the command line
 F134 {path}: not a file of Docs ({reason}). Give a .spacy file, as written by `python -m spacy flat

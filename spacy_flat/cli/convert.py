@@ -97,7 +97,7 @@ def convert(
 
 
 def report(path: Path, summary: Summary, left_out: int = 0) -> None:
-    """Print the counts of a converted file, and its beginning after repairs.
+    """Print the counts of a converted file.
 
     left_out: Docs that stand in another part of the corpus, or twice.
     """
@@ -114,9 +114,6 @@ def report(path: Path, summary: Summary, left_out: int = 0) -> None:
         msg.info(f"{skipped} skipped: without text, not annotated, or rejected by the annotator")
     if summary.repairs:
         msg.warn(counted(summary.repairs.total(), "repair") + listed(summary.repairs))
-        msg.text("The file starts with:")
-        for line in summary.sample:
-            msg.text(f"  {line}")
 
 
 def listed(counts: Counter[str]) -> str:

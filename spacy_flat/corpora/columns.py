@@ -64,13 +64,13 @@ def read_columns(
     options: `strip_prefix` is text before every unit ("en:" in WikiANN); with `strip_position`,
     each unit ends with the digit of its position in its word ("科0" in Weibo).
 
-    Raises ValueError (F102 to F105, F111, F114, F115).
+    Raises ValueError (F102 to F105, F114, F115).
     """
     check_units(path, options)
     for is_text, lines in groupby(column_lines(path), lambda line: bool(line[1])):
         if is_text:
             rows = [_row(path, number, text) for number, text in lines]
-            units = [_unit(path, row, options) for row in rows]
+            units = [_unit(row.unit, options) for row in rows]
             tags = [_split_tag(path, row, scheme, summary) for row in rows]
             unknown = [index for index, (prefix, _) in enumerate(tags) if prefix == "?"]
             entities = _entities(path, scheme, rows, tags, summary)
@@ -99,17 +99,11 @@ def _row(path: Path, number: int, text: str) -> TaggedUnit:
     return TaggedUnit(number, *columns)
 
 
-def _unit(path: Path, row: TaggedUnit, options: ConvertOptions) -> str:
-    """The unit without prefix, position and outer white space. Raises ValueError (F111)."""
-    unit, missing = row.unit.removeprefix(options.strip_prefix), ""
-    if options.strip_prefix and unit in ("", row.unit):
-        missing = "--strip-prefix"
-    elif options.strip_position:
-        whole, unit = unit, unit[:1] + unit[1:].rstrip(string.digits)
-        missing = "--strip-position" if unit == whole else ""
-    if missing:
-        words = {"unit": row.unit, "option": missing}
-        raise ValueError(Errors.F111.format(path=path, line=row.line, **words))
+def _unit(unit: str, options: ConvertOptions) -> str:
+    """The unit without prefix, position and outer white space."""
+    unit = unit.removeprefix(options.strip_prefix)
+    if options.strip_position:
+        unit = unit[:1] + unit[1:].rstrip(string.digits)
     return unit if unit.isspace() else unit.strip()
 
 
@@ -138,12 +132,7 @@ def _entities(
     # The last tag ends an entity at the end of the sentence.
     for index, (prefix, tag_label) in enumerate([*tags, ("O", "")]):
         continues = prefix in "IME"
-        if start is not None and continues and tag_label == label:
-            if prefix == "E":
-                entities.append(EntitySpan(start, index + 1, label))
-                start = None
-            continue
-        if start is not None:
+        if start is not None and not (continues and tag_label == label):
             if scheme != "bio":
                 words = {"label": label, "tag": f"E-{label}"}
                 error = Errors.F105.format(path=path, line=rows[index - 1].line, **words)
@@ -152,14 +141,15 @@ def _entities(
             start = None
         if prefix in "O?":
             continue
-        if continues:
-            row = rows[index]
-            error = Errors.F104.format(path=path, line=row.line, tag=row.tag)
-            summary.count_repair("illegal start made a start", error)
-        if prefix in "SE":
-            entities.append(EntitySpan(index, index + 1, tag_label))
-        else:
+        if start is None:
+            if continues:
+                row = rows[index]
+                error = Errors.F104.format(path=path, line=row.line, tag=row.tag)
+                summary.count_repair("illegal start made a start", error)
             start, label = index, tag_label
+        if prefix in "SE":
+            entities.append(EntitySpan(start, index + 1, label))
+            start = None
     return entities
 
 

@@ -66,8 +66,7 @@ def read_file(path: Path, name: str, options: ConvertOptions, summary: Summary) 
     if n > MAX_REPAIRS * total:
         done = ", ".join(f"{kind} {count:,}" for kind, count in summary.repairs.most_common())
         words = {"n": n, "total": counted(total, noun), "done": done, "most": MAX_REPAIRS}
-        sample = " / ".join(summary.sample)
-        raise ValueError(Errors.F116.format(path=path, format=name, sample=sample, **words))
+        raise ValueError(Errors.F116.format(path=path, format=name, **words))
 
 
 def find_format(path: Path, options: ConvertOptions) -> str:

@@ -9,12 +9,11 @@ from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
 from ..ner import spans as _extensions  # noqa: F401
-from ..text.units import EntitySpan
 from .columns import Scheme, Sentence, read_columns
 from .docs import make_doc
 from .formats import ConvertOptions, CorpusFormat, Summary
@@ -28,7 +27,7 @@ def read_tagged(
 ) -> Iterator[Doc]:
     """Yield the Docs of a column file. Raises ValueError as `read_columns` and `make_docs`."""
     sentences = read_columns(path, scheme, options, summary)
-    return make_docs(path, sentences, options, summary, " " if options.words else "")
+    return make_docs(path, sentences, options, summary)
 
 
 def read_records(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
@@ -36,34 +35,20 @@ def read_records(path: Path, options: ConvertOptions, summary: Summary) -> Itera
     return make_docs(path, read_offsets(path, summary), options, summary)
 
 
-def show_entities(doc: Doc) -> str:
-    """The text with each entity as "[重庆](LOC)"."""
-    text = doc.text  # spaCy builds it on each access
-    pieces = []
-    end = 0
-    for ent in doc.ents:
-        pieces += [text[end : ent.start_char], f"[{ent.text}]({ent.label_})"]
-        end = ent.end_char
-    return " ".join("".join([*pieces, text[end:]]).split())
-
-
 _of_entities = partial(
     CorpusFormat,
     noun="sentence",
     label="entity",
     labels=lambda doc: [ent.label_ for ent in doc.ents],
-    show=show_entities,
+    takes=DECLARED,
 )
 _tagged = partial(_of_entities, takes=("words", "strip_prefix", "strip_position", *DECLARED))
 FORMATS: dict[str, CorpusFormat] = {
     "bio": _tagged(partial(read_tagged, scheme="bio"), "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
     "bmes": _tagged(partial(read_tagged, scheme="bmes"), "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER"),
     "bioes": _tagged(partial(read_tagged, scheme="bioes"), "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER"),
-    **{
-        # One reader tells the layouts by their keys.
-        name: _of_entities(read_records, example, takes=DECLARED)
-        for name, example in EXAMPLES.items()
-    },
+    # One reader tells the layouts by their keys.
+    **{name: _of_entities(read_records, example) for name, example in EXAMPLES.items()},
 }
 
 
@@ -71,46 +56,37 @@ FORMATS: dict[str, CorpusFormat] = {
 
 
 def make_docs(
-    path: Path,
-    sentences: Iterable[Sentence],
-    options: ConvertOptions,
-    summary: Summary,
-    separator: str = "",
+    path: Path, sentences: Iterable[Sentence], options: ConvertOptions, summary: Summary
 ) -> Iterator[Doc]:
-    """Yield the Doc of each sentence, with the declarations of the options. Raises as `declared`
-    and `trim_entities`."""
+    """Yield the Doc of each sentence, with the declarations of the options. Raises as `annotated`
+    and `declared`."""
     vocab = Vocab()
-    trimmed = (trim_entities(each, path, summary) for each in sentences)
-    return declared((annotated(vocab, each, separator) for each in trimmed), options, path)
+    separator = " " if options.words else ""
+    docs = (annotated(vocab, each, path, summary, separator) for each in sentences)
+    return declared(docs, options, path)
 
 
-def trim_entities(sentence: Sentence, path: Path, summary: Summary) -> Sentence:
-    """Strip white space from the ends of entities, since spaCy doesn't allow it.
+def annotated(
+    vocab: Vocab, sentence: Sentence, path: Path, summary: Summary, separator: str = ""
+) -> Doc:
+    """The Doc of a sentence, with its entities, whose ends spaCy allows no white space at.
 
-    Raises ValueError (F110) unless repairs are enabled.
+    Raises ValueError (F110) for such an entity unless repairs are enabled, which trim it.
     """
-    entities = []
+    doc = make_doc(vocab, sentence.units, separator)
+    text = doc.text  # spaCy builds it on each access
+    starts = list(accumulate((len(unit) + len(separator) for unit in sentence.units), initial=0))
+    spans: list[Span] = []
     for start, end, label in sentence.entities:
-        units = sentence.units[start:end]
-        filled = [index for index, unit in enumerate(units, start) if not unit.isspace()]
-        if [start, end - 1] != [*filled[:1], *filled[-1:]]:
-            words = {"label": label, "surface": "".join(units)}
+        first, last = starts[start], starts[end] - len(separator)
+        surface = text[first:last]
+        if surface != surface.strip():
+            words = {"label": label, "surface": surface}
             error = Errors.F110.format(path=path, line=sentence.line, **words)
             summary.count_repair("white space trimmed off an entity", error)
-        if filled:
-            entities.append(EntitySpan(filled[0], filled[-1] + 1, label))
-    return sentence._replace(entities=entities)
-
-
-def annotated(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
-    """The Doc of a sentence, with its entities."""
-    doc = make_doc(vocab, sentence.units, separator)
-    starts = list(accumulate((len(unit) + len(separator) for unit in sentence.units), initial=0))
-    spans = []
-    for start, end, label in sentence.entities:
-        span = doc.char_span(starts[start], starts[end] - len(separator), label)
-        assert span is not None  # units are tokens, and entities have no outer white space
-        spans.append(span)
+        first += len(surface) - len(surface.lstrip())
+        if span := doc.char_span(first, first + len(surface.strip()), label):
+            spans.append(span)
     unknown = {
         token.i
         for index in sentence.unknown

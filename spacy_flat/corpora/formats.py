@@ -9,9 +9,6 @@ from pathlib import Path
 
 from spacy.tokens import Doc
 
-SHOWN = 3  # Docs of a sample
-SHOWN_CHARACTERS = 60  # of each
-
 
 @dataclass(frozen=True)
 class ConvertOptions:
@@ -50,7 +47,6 @@ class CorpusFormat:
     noun: what a Doc is, in the singular.
     label: what has a label, in the singular.
     labels: those of a Doc.
-    show: a Doc with its annotation on one line.
     takes: options for this format, besides `format` and `repair`.
     """
 
@@ -59,7 +55,6 @@ class CorpusFormat:
     noun: str = "text"
     label: str = ""
     labels: Callable[[Doc], Iterable[str]] = lambda doc: ()
-    show: Callable[[Doc], str] = lambda doc: doc.text
     takes: tuple[str, ...] = ()
 
 
@@ -70,7 +65,6 @@ class Summary:
     characters: of the texts.
     skipped: records without text or label, and those that annotators skipped or rejected.
     repairs: by kind.
-    sample: the first Docs on a line each.
     """
 
     form: CorpusFormat
@@ -80,17 +74,12 @@ class Summary:
     skipped: int = 0
     labels: Counter[str] = field(default_factory=Counter)
     repairs: Counter[str] = field(default_factory=Counter)
-    sample: list[str] = field(default_factory=list)
 
     def add(self, doc: Doc) -> None:
         """Count a Doc."""
         self.docs += 1
         self.characters += len(doc.text)
         self.labels.update(self.form.labels(doc))
-        if len(self.sample) < SHOWN:
-            line = self.form.show(doc)
-            is_long = len(line) > SHOWN_CHARACTERS
-            self.sample.append(f"{line[:SHOWN_CHARACTERS]}…" if is_long else line)
 
     def count_repair(self, kind: str, error: str) -> None:
         """Count a defect that the caller then repairs.

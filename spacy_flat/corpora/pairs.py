@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -51,15 +51,7 @@ LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
 
 Name = str | int  # of a column: in JSON its key, in a table its number
 Cells = Iterator[tuple[Line, Sequence[str]]]  # line, and two texts and a label
-
-
-class RawPair(NamedTuple):
-    """A pair as in its file, starting at `line`."""
-
-    line: Line
-    left: str
-    right: str
-    label: str
+RawPair = tuple[Line, str, str, str]  # the same
 
 
 def read_pairs(
@@ -68,16 +60,17 @@ def read_pairs(
     """Yield the Docs of a file that `cut` splits into texts and labels. Raises ValueError as
     `raw_pairs` and `categories`."""
     rows = list(raw_pairs(path, cut(path)))
-    labelled = [row for row in rows if row.label not in UNLABELLED]
+    labelled = [row for row in rows if row[-1] not in UNLABELLED]
     summary.skipped += len(rows) - len(labelled)
-    cats = categories(path, labelled, options.scores)
+    lines = {label: line for line, _, _, label in reversed(labelled)}  # the first of each
+    cats = categories(path, lines, Counter(row[-1] for row in labelled), options.scores)
     vocab = Vocab()
-    for row in labelled:
-        doc = make_doc(vocab, join_pair(row.left, row.right))
+    for _, left, right, label in labelled:
+        doc = make_doc(vocab, join_pair(left, right))
         pair = pair_of(doc)
         assert pair is not None  # the separator is between them
         mark_pair(doc, pair)
-        doc.cats = cats[row.label]
+        doc.cats = cats[label]
         yield doc
 
 
@@ -92,14 +85,18 @@ def raw_pairs(path: Path, cells: Cells) -> Iterator[RawPair]:
             if problem:
                 error = Errors.F153.format(path=path, line=line, side=side, problem=problem)
                 raise ValueError(error)
-        yield RawPair(line, *map(str.strip, texts))
+        left, right, label = map(str.strip, texts)
+        yield line, left, right, label
 
 
-def categories(path: Path, rows: list[RawPair], scores: bool) -> dict[str, dict[str, float]]:
+def categories(
+    path: Path, lines: Mapping[str, Line], counts: Counter[str], scores: bool
+) -> dict[str, dict[str, float]]:
     """The `doc.cats` of each label of a file. Raises ValueError for labels that look like something
-    else (F155, F157), and scores that aren't numbers (F151)."""
-    lines = {row.label: row.line for row in reversed(rows)}  # the first of each
-    counts = Counter(row.label for row in rows)
+    else (F155, F157), and scores that aren't numbers (F151).
+
+    lines, counts: of each label, in the order in which they occur.
+    """
     numbers = {label for label in lines if is_number(label)}
     others = [label for label in lines if label not in numbers]
     if scores:
@@ -107,8 +104,9 @@ def categories(path: Path, rows: list[RawPair], scores: bool) -> dict[str, dict[
             words = {"found": repr(label), "wanted": "a number"}
             raise ValueError(Errors.F151.format(path=path, line=lines[label], **words))
         return {label: {SIMILARITY: float(label)} for label in lines}
-    if numbers and len(others) == 1 and counts[others[0]] == 1 and others[0] == rows[0].label:
-        raise ValueError(Errors.F155.format(path=path, line=rows[0].line, found=others[0]))
+    first = next(iter(counts), "")
+    if numbers and others == [first] and counts[first] == 1:
+        raise ValueError(Errors.F155.format(path=path, line=lines[first], found=first))
     for label in () if others else numbers:
         if not float(label).is_integer():
             raise ValueError(Errors.F157.format(path=path, line=lines[label], found=label))
@@ -123,13 +121,6 @@ def categories(path: Path, rows: list[RawPair], scores: bool) -> dict[str, dict[
 def label_of(doc: Doc) -> str:
     """The label that holds, or "similarity" for a score."""
     return max(doc.cats, key=lambda label: doc.cats[label])
-
-
-def show_pair(doc: Doc) -> str:
-    """The label or the score, and the two texts."""
-    label = label_of(doc)
-    shown = f"{doc.cats[label]:g}" if label == SIMILARITY else label
-    return " ".join(f"{shown}: {doc.text.replace(SEPARATOR, ' | ')}".split())
 
 
 def is_number(text: str) -> bool:
@@ -223,7 +214,6 @@ _of_pairs = partial(
     noun="pair",
     label="pair",
     labels=lambda doc: [label_of(doc)],
-    show=show_pair,
     takes=("scores",),
 )
 _tsv, _csv = (partial(table_cells, lines_of=lines_of) for lines_of in (tab_lines, csv_lines))

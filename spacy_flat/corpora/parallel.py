@@ -83,12 +83,12 @@ def aligned_pairs(path: Path, target: Path | None) -> Pairs:
         yield line, source, translation
 
 
-_of_pairs = partial(CorpusFormat, noun="pair", show=lambda doc: f"{doc.text} | {doc._.translation}")
 FORMATS: dict[str, CorpusFormat] = {
-    "parallel-tsv": _of_pairs(partial(read_pairs, cut=tab_pairs), "他来了。⇥He came."),
-    "parallel": _of_pairs(
+    "parallel-tsv": CorpusFormat(partial(read_pairs, cut=tab_pairs), "他来了。⇥He came.", "pair"),
+    "parallel": CorpusFormat(
         partial(read_pairs, cut=aligned_pairs),
         "他来了。 (in a second file --target: He came.)",
+        "pair",
         takes=("target",),
     ),
 }

@@ -13,9 +13,7 @@ from ..errors import Errors
 from ..util.files import read_text_lines
 
 T = TypeVar("T")
-Line = int | str  # of a record; in an array with its number, since they may share a line
-
-_SPACE = re.compile(r"\s*")
+Line = int | str  # of a record; of one in an array, its number
 
 
 def parsed_records(path: Path, parse: Callable[[Any], T], layout: str) -> Iterator[tuple[Line, T]]:
@@ -24,7 +22,7 @@ def parsed_records(path: Path, parse: Callable[[Any], T], layout: str) -> Iterat
     parse: raises ValueError that says what is wrong with a record.
     layout: the expected one, for errors.
 
-    Raises ValueError (F156; F119 if an array can't be read to its end).
+    Raises ValueError (F156; F119 if an array can't be read).
     """
     for line, record in read_records(path):
         try:
@@ -44,7 +42,12 @@ def read_records(path: Path) -> Iterator[tuple[Line, Any]]:
     """Yield (line, record) of each record. Raises ValueError (F119, F156)."""
     start = next((text.strip() for _, text in read_text_lines(path) if text.strip()), "")
     if start == "[" or re.match(r"\[\s*[\[{]", start):
-        yield from _array_items(path, "\n".join(text for _, text in read_text_lines(path)))
+        try:
+            records = json.loads("\n".join(text for _, text in read_text_lines(path)))
+        except (ValueError, RecursionError) as problem:
+            raise ValueError(Errors.F119.format(path=path, problem=problem)) from None
+        for number, record in enumerate(records, 1):
+            yield f"of record {number}", record
         return
     for line, text in read_text_lines(path):
         if text.strip():
@@ -54,34 +57,6 @@ def read_records(path: Path) -> Iterator[tuple[Line, Any]]:
                 words = {"layout": "a record", "problem": f"can't read it ({problem})"}
                 raise ValueError(Errors.F156.format(path=path, line=line, **words)) from None
             yield line, record
-
-
-def _array_items(path: Path, text: str) -> Iterator[tuple[Line, Any]]:
-    decoder = json.JSONDecoder()
-    at = counted = text.index("[")
-    line, number = 1 + text.count("\n", 0, at), 0
-    while text[at] != "]":
-        at = _skip(text, at + 1)
-        line, counted = line + text.count("\n", counted, at), at
-        number += 1
-        where = f"{line} (record {number})"
-        try:
-            record, end = decoder.raw_decode(text, at)
-            at = _skip(text, end)
-            if text[at : at + 1] not in (",", "]"):
-                raise ValueError("expected ',' or ']' after it")
-        except (ValueError, RecursionError) as problem:
-            raise ValueError(Errors.F119.format(path=path, line=where, problem=problem)) from None
-        yield where, record
-    if text[at + 1 :].strip():
-        words = {"line": line, "problem": "the file continues after its end"}
-        raise ValueError(Errors.F119.format(path=path, **words))
-
-
-def _skip(text: str, at: int) -> int:
-    """The index of the next character that isn't white space."""
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
 
 
 def check_characters(*texts: str) -> None:

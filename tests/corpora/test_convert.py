@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from time import process_time
 
 import pytest
 from converted import BROKEN, TOWER, convert
@@ -18,7 +17,7 @@ from spacy_flat.corpora import ConvertOptions, convert_file
 from spacy_flat.corpora.columns import Sentence
 from spacy_flat.corpora.convert import FORMATS, find_format
 from spacy_flat.corpora.docs import read_docs, split_off_spaces
-from spacy_flat.corpora.entities import annotated, show_entities
+from spacy_flat.corpora.entities import annotated
 from spacy_flat.corpora.formats import Summary
 from spacy_flat.text.units import EntitySpan
 
@@ -175,7 +174,7 @@ def test_options_that_have_no_effect(
 
 def test_many_repairs_are_an_error(tmp_path: Path) -> None:
     text = "好 O\n" * 1000 + "山 I-LOC\n好 O\n" + "山 B-LOC\n好 O\n"
-    match = r"F116.*: 1 repairs in {} \(illegal start made a start 1\), more than 5%.*with: 好"
+    match = r"F116.*: 1 repairs in {} \(illegal start made a start 1\), more than 5%"
     with pytest.raises(ValueError, match=match.format("19 entities")):
         convert(tmp_path, text + "山 B-LOC\n好 O\n" * 17, repair=True)
     _, summary = convert(tmp_path, text + "山 B-LOC\n好 O\n" * 18, repair=True)
@@ -204,20 +203,13 @@ def test_a_doc_has_the_exact_text_and_annotation(text: str, data: st.DataObject)
     unknown = sorted(data.draw(st.sets(st.integers(0, len(text) - 1))))
     is_spaced = text[start].isspace() or text[end - 1].isspace()
     spans = [] if is_spaced else [EntitySpan(start, end, "X")]
-    doc = annotated(Vocab(), Sentence(list(text), spans, 1, unknown))
+    sentence = Sentence(list(text), spans, 1, unknown)
+    doc = annotated(Vocab(), sentence, Path("c"), Summary(FORMATS["bio"]))
     assert doc.text == text
     assert [(e.start_char, e.end_char, e.label_) for e in doc.ents] == spans
     inside = {i for each in spans for i in range(each.start, each.end)}
     found = {token.idx for token in doc if token.ent_iob == 0 and not token.text.isspace()}
     assert found == {i for i in unknown if not text[i].isspace()} - inside
-
-
-def test_a_doc_of_many_entities_is_shown_in_linear_time() -> None:
-    spans = [EntitySpan(2 * i, 2 * i + 1, "X") for i in range(4_000)]
-    doc = annotated(Vocab(), Sentence(["好"] * 8_000, spans, 1))
-    start = process_time()
-    assert show_entities(doc) == "[好](X)好" * 4_000
-    assert process_time() - start < 2  # 8 s where the text is joined for each
 
 
 def test_records_are_read_one_by_one(tmp_path: Path) -> None:

@@ -238,15 +238,20 @@ def test_an_array_is_read_as_its_lines_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    "text",
     [
-        ('[{"text": "好", "label": {}},\n{"text": ', 2),
-        ('[{"text": "好", "label": {}}\n\n{"text": "好", "label": {}}]', 1),
-        ('[{"text": "好", "label": {}},\n', 1),
-        ('[{"text": "好", "label": {}},\n{"text": ' + "[" * 100_000, 2),
-        ('[{"text": "好", "label": {}}]\n[{"text": "坏", "label": {}}]\n', 1),
+        '[{"text": "好", "label": {}},\n{"text": ',
+        '[{"text": "好", "label": {}}\n\n{"text": "好", "label": {}}]',
+        '[{"text": ' + "[" * 100_000,
+        '[{"text": "好", "label": {}}]\n[{"text": "坏", "label": {}}]\n',
     ],
 )
-def test_a_damaged_array_is_an_error(tmp_path: Path, text: str, line: int) -> None:
-    with pytest.raises(ValueError, match=rf"\[F119\] .*corpus, line {line}"):
+def test_a_damaged_array_is_an_error(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ValueError, match=r"\[F119\] .*corpus: can't read the JSON array"):
         convert(tmp_path, text, repair=True)
+
+
+def test_a_record_of_an_array_is_named(tmp_path: Path) -> None:
+    text = json.dumps([{"text": "好", "label": []}, {"text": "好", "label": [[0, 2, "X"]]}])
+    with pytest.raises(ValueError, match=r"F107.*corpus, line of record 2: the X entity"):
+        convert(tmp_path, text)

@@ -23,7 +23,7 @@ def records(*lines: object) -> str:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_blank_lines_are_between_poems(tmp_path: Path, end: str) -> None:
     docs, summary = convert(tmp_path, BROKEN.replace("\n", end), format="poems")
-    assert [doc.text for doc in docs] == summary.sample == [TOWER, SPRING]
+    assert [doc.text for doc in docs] == [TOWER, SPRING]
     assert summary.labels == {"五绝": 2}
 
 
