@@ -1,8 +1,9 @@
 """`char_generator`: a spaCy component that scores and writes texts."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -14,11 +15,10 @@ from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
 from .forms import Form, Tones, form_of
 from .model import Predictions, initialise, network_of
-from .poems import Place, Poem, PoemTask, compose, signs
+from .poems import Place, Poem, PoemTask, beginning, signs, write_poems
 from .proofreading import Confusion, suspicious_characters
-from .sampling import Sampling, Seeds, seeds_of_texts
+from .sampling import Sampling, seeds_of_texts
 from .scores import TextScore, score_perplexity, score_texts, set_scores
-from .vocabulary import build_vocabulary
 from .writing import write
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ DEFAULT_MODEL = """
 class CharGenerator(NetworkPipe):
     """Scores and writes texts, character by character.
 
-    count_end: count the end of a text as one of its characters in `doc._.log_prob`,
-        `doc._.perplexity` and the scores of an evaluation.
     suspicion: set `doc._.suspicious` to the characters whose replacement would make the text more
         probable by at least this many nats. null to skip this, since it takes up to 60 times as
         long.
@@ -48,12 +46,15 @@ class CharGenerator(NetworkPipe):
         in texts typed in pinyin (needs pypinyin).
     """
 
-    count_end: bool = setting(True)
     suspicion: float | None = setting(None, min=0)
     confusion: Confusion = setting("any")
 
     def __init__(
-        self, *args: Any, scorer: Scorer | None = score_perplexity, **settings: Any
+        self,
+        *args: Any,
+        scorer: Scorer | None = score_perplexity,
+        count_end: Literal[True] = True,  # in configs of earlier versions
+        **settings: Any,
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
 
@@ -77,12 +78,7 @@ class CharGenerator(NetworkPipe):
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[TextScore]) -> None:
         """Set the extension attributes, except for empty Docs."""
         for doc, score in zip(docs, scores, strict=True):
-            set_scores(doc, score, self.count_end)
-
-    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """Call the scorer."""
-        scores: dict[str, Any] = super().score(examples, count_end=self.count_end, **kwargs)
-        return scores
+            set_scores(doc, score)
 
     # Writing
 
@@ -105,31 +101,21 @@ class CharGenerator(NetworkPipe):
         Raises ValueError (F303) without a network, (F341) for an argument out of range, TypeError
         (F028) for a prompt that isn't a string.
         """
+        self.require_initialised()
+        require_string(prompt)
+        require_count("n", n)
+        require_count("max_length", max_length, 0)
         how = Sampling(**cast(Any, sampling))
-        texts: list[str] = []
-        for seeds in self._seeds(prompt, n, max_length, seed):
-            steps = list(write(self.model, prompt, max_length, how, seeds))
-            texts += [prompt + "".join(step[i] for step in steps) for i in range(len(seeds))]
-        return texts
-
-    def stream(
-        self,
-        prompt: str = "",
-        *,
-        max_length: int = 200,
-        seed: int | None = None,
-        **sampling: float,
-    ) -> Iterator[str]:
-        """Yield the characters after the prompt one by one, as in `generate`, with the same
-        arguments and errors."""
-        how, (seeds,) = Sampling(**cast(Any, sampling)), self._seeds(prompt, 1, max_length, seed)
-        steps = write(self.model, prompt, max_length, how, seeds)
-        return (str(step[0]) for step in steps)
+        return [
+            text
+            for seeds in seeds_of_texts(seed, n)
+            for text in write(self.model, prompt, max_length, how, seeds)
+        ]
 
     def poem(
         self,
         form: str | Form = "七绝",
-        prompt: str = "",
+        prompt: str | Mapping[Place, str] = "",
         *,
         n: int = 1,
         rhyme: bool = False,
@@ -141,6 +127,7 @@ class CharGenerator(NetworkPipe):
         """Write n poems of a form that start with the prompt.
 
         form: "五绝", "七绝", "五律", "七律", or a `Form`.
+        prompt: or characters by their places, (line, place in it), from 0.
         rhyme: end the even lines on different characters of one rhyme (needs pypinyin).
         tones: "平起" or "仄起", the pattern of level and oblique tones, by the second character
             (needs pypinyin).
@@ -152,28 +139,25 @@ class CharGenerator(NetworkPipe):
         longer than the form (F346), a vocabulary without characters for lines (F347), and as
         `generate`, ImportError (F030) without pypinyin.
         """
-        form, given = form_of(form), signs(require_string(prompt))
-        room = form.lines * form.characters
-        if len(given) > room:
-            words = {"prompt": prompt, "found": len(given), "room": room}
-            raise ValueError(Errors.F346.format(**words))
-        places = {divmod(i, form.characters): character for i, character in enumerate(given)}
-        return self._compose(form, places, n, rhyme, tones, candidates, seed, sampling)
+        self.require_initialised()
+        require_switch("rhyme", rhyme)
+        require_count("n", n)
+        require_count("candidates", candidates)
+        form, how = form_of(form), Sampling(**cast(Any, sampling))
+        given = prompt if isinstance(prompt, Mapping) else beginning(form, require_string(prompt))
+        task = PoemTask(form, given, rhyme, None if tones is None else form.tones(tones))
+        poems = [
+            poem
+            for seeds in seeds_of_texts(seed, n * candidates)
+            for poem in write_poems(self.model, self.name, task, how, seeds)
+        ]
+        best = attrgetter("log_prob")
+        return [max(poems[i : i + candidates], key=best) for i in range(0, len(poems), candidates)]
 
-    def acrostic(
-        self,
-        heads: str,
-        form: str | Form = "七绝",
-        *,
-        n: int = 1,
-        rhyme: bool = False,
-        tones: Tones | None = None,
-        candidates: int = 4,
-        seed: int | None = None,
-        **sampling: float,
-    ) -> list[Poem]:
-        """Write n poems whose lines start with these characters (藏头诗), known or unknown. Other
-        arguments and errors are those of `poem`.
+    def acrostic(self, heads: str, form: str | Form = "七绝", **options: Any) -> list[Poem]:
+        """Write poems whose lines start with these characters (藏头诗), known or unknown.
+
+        options: n, rhyme, tones and so on; these and the errors are those of `poem`.
 
         Raises ValueError (F344) if the number of characters differs from the number of lines.
         """
@@ -181,34 +165,7 @@ class CharGenerator(NetworkPipe):
         if len(given) != form.lines:
             words = {"heads": heads, "found": len(given), "lines": form.lines}
             raise ValueError(Errors.F344.format(**words))
-        places = {(line, 0): character for line, character in enumerate(given)}
-        return self._compose(form, places, n, rhyme, tones, candidates, seed, sampling)
-
-    def _seeds(self, prompt: str, n: int, max_length: int, seed: int | None) -> list[Seeds]:
-        """Check the arguments, and return the seeds of n texts."""
-        self.require_initialised()
-        require_string(prompt)
-        require_count("n", n)
-        require_count("max_length", max_length, 0)
-        return seeds_of_texts(seed, n)
-
-    def _compose(
-        self,
-        form: Form,
-        given: dict[Place, str],
-        n: int,
-        rhyme: bool,
-        tones: Tones | None,
-        candidates: int,
-        seed: int | None,
-        sampling: dict[str, Any],
-    ) -> list[Poem]:
-        self.require_initialised()
-        require_switch("rhyme", rhyme)
-        require_count("n", n)
-        require_count("candidates", candidates)
-        task = PoemTask(form, given, rhyme, None if tones is None else form.tones(tones))
-        return compose(self.model, self.name, task, n, candidates, Sampling(**sampling), seed)
+        return self.poem(form, {(i, 0): sign for i, sign in enumerate(given)}, **options)
 
     # Training
 
@@ -259,9 +216,7 @@ class CharGenerator(NetworkPipe):
         docs = [example.predicted for example in get_examples() if len(example.predicted)]
         if not docs:
             raise ValueError(Errors.F340.format(name=self.name))
-        options = self.featuriser.options
-        vocabulary = build_vocabulary(options, [doc.text for doc in docs], char_vectors)
-        initialise(self.model, docs, vocabulary, self.name)
+        initialise(self.model, docs, char_vectors, self.name)
 
 
 make_char_generator = register_factory(

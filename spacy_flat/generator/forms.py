@@ -20,28 +20,23 @@ _LINES = ("中仄平平仄", "平平仄仄平", "中平平仄仄", "中仄仄平
 
 @dataclass(frozen=True)
 class Form:
-    """A number of lines and characters. The marks of `punctuation` follow the lines in turn, and
-    its last mark the last line.
+    """A number of lines and characters. Commas and full stops follow the lines in turn; the last
+    line has a full stop.
 
-    Raises ValueError (F341) for a form without lines, characters or punctuation.
+    Raises ValueError (F341) for a form without lines or characters.
     """
 
     lines: int
     characters: int
-    punctuation: str = "，。"
 
     def __post_init__(self) -> None:
         require_count("lines", self.lines)
         require_count("characters", self.characters)
-        marks = self.punctuation
-        require(
-            "punctuation", marks, lambda: isinstance(marks, str) and bool(marks), "a mark or more"
-        )
 
     @property
     def marks(self) -> str:
         """The mark after each line."""
-        return "".join(islice(cycle(self.punctuation), self.lines - 1)) + self.punctuation[-1]
+        return ("，。" * self.lines)[: self.lines - 1] + "。"
 
     def tones(self, start: Tones) -> list[str]:
         """The tone of each character of each line: "平", "仄", or "中" for either.

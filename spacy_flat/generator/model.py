@@ -1,17 +1,20 @@
 """The registered architecture `spacy-flat.CharLM.v1`: Docs → pieces → torch → scores."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..initialise import initialise_network
 from ..nn.model import make_model, shim_of
-from ..text.vocabulary import Vocabulary
+from ..text.vocabulary import NewTable, Pretrained, Vocabulary, character_vectors, count_characters
+from ..util.simplified import Simplifier
+from ..vectors import VectorSource
 from .batch import Piece
-from .featuriser import CharFeaturiser
+from .featuriser import END, START, CharFeaturiser
 from .ngrams import count_ngrams
 from .options import CharLMOptions, TextOptions
 
@@ -37,8 +40,12 @@ def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
     return make_model("char_lm", predict, network, CharFeaturiser.empty(text), build)
 
 
-def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name: str) -> None:
+def initialise(
+    model: CharLMModel, docs: list[Doc], char_vectors: VectorSource | None, name: str
+) -> None:
     """Build the network for the vocabulary of the training Docs, and count their n-grams."""
+    options = model.attrs["featuriser"].options
+    vocabulary = build_vocabulary(options, [doc.text for doc in docs], char_vectors)
     featuriser: CharFeaturiser = vocabulary.featuriser
     n_kept, sizes = model.attrs["options"].ngrams, {"start": featuriser.marks[0]}
     if not n_kept:
@@ -49,6 +56,25 @@ def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name
     n_of_each = [len(order.codes) for order in ngrams.orders]
     initialise_network(model, docs, vocabulary, {**sizes, "ngrams": n_of_each}, name)
     cast("NGramTable", network_of(model).ngrams).fill(ngrams)
+
+
+def build_vocabulary(
+    options: TextOptions, texts: Sequence[str], char_vectors: VectorSource | None = None
+) -> Vocabulary:
+    """Build the featuriser and the table of its network from training texts.
+
+    A character that only the vectors have stays unknown: the network would never predict it.
+    """
+    simplifier = Simplifier.of(texts)
+    counts = count_characters(list(map(simplifier, texts)))
+    for mark in (START, END):
+        counts[mark] = max(len(texts), options.char_min_freq)
+    known = [code for code, times in counts.items() if times >= options.char_min_freq]
+    found = character_vectors(char_vectors, 1, options)
+    useful = np.isin(found.hashes, np.array(known, dtype=np.uint64))
+    pretrained = Pretrained(found.hashes[useful], found.vectors[useful])
+    table = NewTable.build(counts, options.char_min_freq, pretrained, options)
+    return Vocabulary(CharFeaturiser(options, table.vocab, simplifier), {"chars": table})
 
 
 def predict(model: CharLMModel, docs: list[Doc]) -> Predictions:

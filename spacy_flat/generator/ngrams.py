@@ -34,6 +34,11 @@ class Order(NamedTuple):
     discounted: Float64s
     backoff: Float64s
 
+    @classmethod
+    def of(cls, codes: Ints, discounted: Float64s, n_keys: int, n_contexts: int) -> "Order":
+        taken = np.bincount(codes // n_keys, discounted, n_contexts)
+        return cls(codes, discounted, (1 - taken).clip(0))
+
 
 class NGrams:
     """P(key | the keys before it), over K keys without the start mark."""
@@ -82,18 +87,16 @@ class NGrams:
     def unpacked(
         cls, sizes: Sequence[int], n_keys: int, packed: Mapping[str, NDArray[Any]]
     ) -> "NGrams":
-        """From `packed`. The back-off weight of a context is 1 minus the sum of its n-grams'
-        discounted probabilities. sizes: the n-grams of each order."""
+        """From `packed`. sizes: the n-grams of each order."""
         n_longer = np.split(packed["n_longer"], np.cumsum([1, *sizes[:-1]])[:-1])
         keys, levels = (
             np.split(packed[name], np.cumsum(sizes[:-1])) for name in ("last_keys", "log_levels")
         )
         orders = []
         for counts, own, level in zip(n_longer, keys, levels, strict=True):
-            contexts = np.repeat(np.arange(len(counts)), counts)
+            codes = np.repeat(np.arange(len(counts)), counts) * n_keys + own
             discounted = np.where(level < 255, np.exp(level / -LEVELS), 0)
-            backoff = 1 - np.bincount(contexts, discounted, len(counts))
-            orders.append(Order(contexts * n_keys + own, discounted, backoff.clip(0)))
+            orders.append(Order.of(codes, discounted, n_keys, len(counts)))
         return cls(orders, n_keys)
 
 
@@ -129,24 +132,17 @@ def count_ngrams(texts: Sequence[Ints], n_keys: int, marks: tuple[int, int], n_k
             counts = np.bincount(own[ends[first]], minlength=len(own_codes))
             at_start = own[ends[keys[ends - n + 1] == start]]
             counts[at_start] = occurrences[at_start]
-        order = _discounted(own_codes, counts, n_keys, int(ids[n - 1].max()) + 1)
-        shorter = order.backoff[own_codes // n_keys][own] * below
-        below = order.discounted[own] + shorter
+        contexts = own_codes // n_keys
+        totals = np.bincount(contexts, counts)[contexts]
+        discounted = (counts - _discounts(counts)[np.minimum(counts, 3)]) / np.maximum(totals, 1)
+        order = Order.of(own_codes, discounted, n_keys, int(ids[n - 1].max()) + 1)
+        shorter = order.backoff[contexts][own] * below
+        below = discounted[own] + shorter
         difference = np.zeros(len(own_codes))
         difference[own[ends]] = np.log(below[ends]) - np.log(np.maximum(shorter[ends], TINY))
         orders.append(order)
         differences.append(difference * occurrences)
     return NGrams(list(_kept(orders, differences, n_keys, n_kept)), n_keys)
-
-
-def _discounted(codes: Ints, counts: Ints, n_keys: int, n_contexts: int) -> Order:
-    """The order with probabilities from counts [U]."""
-    contexts = codes // n_keys
-    taken = _discounts(counts)[np.minimum(counts, 3)]
-    totals = np.bincount(contexts, counts, n_contexts)
-    left = np.ones(n_contexts)
-    np.divide(np.bincount(contexts, taken, n_contexts), totals, out=left, where=totals > 0)
-    return Order(codes, (counts - taken) / np.maximum(totals[contexts], 1), left)
 
 
 def _discounts(counts: Ints) -> Float64s:
@@ -162,8 +158,7 @@ def _discounts(counts: Ints) -> Float64s:
 def _kept(
     orders: Sequence[Order], differences: Sequence[Float64s], n_keys: int, n_kept: int
 ) -> Iterator[Order]:
-    """Keep the single keys, the n-grams with the largest differences, and their contexts. The
-    probability of the others goes to the back-off weights of their contexts."""
+    """Keep the single keys, the n-grams with the largest differences, and their contexts."""
     values = np.concatenate(differences[1:])
     best = np.zeros(len(values), dtype=np.bool_)
     best[np.argsort(-values, kind="stable")[:n_kept]] = True
@@ -171,12 +166,10 @@ def _kept(
     keep: list[Bools] = [np.full(sizes[0], True), *np.split(best, np.cumsum(sizes[1:-1]))]
     for n in range(len(keep) - 1, 0, -1):
         keep[n - 1][orders[n].codes[keep[n]] // n_keys] = True
-    old = new = np.zeros(1, dtype=np.int64)  # ids of the contexts, and by these their new ids
-    for (codes, discounted, backoff), kept in zip(orders, keep, strict=True):
+    n_contexts, new_ids = 1, np.zeros(1, dtype=np.int64)
+    for (codes, discounted, _), kept in zip(orders, keep, strict=True):
         if not kept.any():
             break
-        contexts, last = np.divmod(codes, n_keys)
-        lost = np.bincount(contexts[~kept], discounted[~kept], len(backoff))
-        ids = new[contexts[kept]] * n_keys + last[kept]
-        yield Order(ids, discounted[kept], (backoff + lost)[old])
-        old, new = np.flatnonzero(kept), kept.cumsum() - 1
+        contexts, last = np.divmod(codes[kept], n_keys)
+        yield Order.of(new_ids[contexts] * n_keys + last, discounted[kept], n_keys, n_contexts)
+        n_contexts, new_ids = int(kept.sum()), kept.cumsum() - 1

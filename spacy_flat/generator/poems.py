@@ -17,7 +17,7 @@ from .featuriser import CharFeaturiser
 from .forms import Form
 from .model import CharLMModel
 from .prosody import Reading, reading
-from .sampling import Sampling, Seeds, draws_of, seeds_of_texts
+from .sampling import Sampling, Seeds, draws_of
 from .writing import Continuation
 
 Place = tuple[int, int]  # line and character in it, from 0 on
@@ -97,34 +97,23 @@ def signs(text: str) -> str:
     return "".join(sign for sign in text if not unicodedata.category(sign).startswith(left_out))
 
 
-def compose(
-    model: CharLMModel,
-    name: str,
-    task: PoemTask,
-    n: int,
-    candidates: int,
-    sampling: Sampling,
-    seed: int | None,
-) -> list[Poem]:
-    """Write n poems, each the most probable of some candidates.
+def beginning(form: Form, prompt: str) -> dict[Place, str]:
+    """The first characters of a poem. Raises ValueError (F346) for more than the form has."""
+    given, room = signs(prompt), form.lines * form.characters
+    if len(given) > room:
+        raise ValueError(Errors.F346.format(prompt=prompt, found=len(given), room=room))
+    return {divmod(i, form.characters): sign for i, sign in enumerate(given)}
+
+
+def write_poems(
+    model: CharLMModel, name: str, task: PoemTask, sampling: Sampling, seeds: Seeds
+) -> Iterator[Poem]:
+    """Write a poem from each seed, side by side.
+
+    name: of the component.
 
     Raises ValueError (F347) for a vocabulary without characters for lines.
     """
-    poems = [
-        poem
-        for seeds in seeds_of_texts(seed, n * candidates)
-        for poem in _write(model, name, task, sampling, seeds)
-    ]
-    return [
-        max(poems[start : start + candidates], key=lambda poem: poem.log_prob)
-        for start in range(0, len(poems), candidates)
-    ]
-
-
-def _write(
-    model: CharLMModel, name: str, task: PoemTask, sampling: Sampling, seeds: Seeds
-) -> Iterator[Poem]:
-    """Write poems side by side."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     n, draws = len(seeds), draws_of(seeds)
     choices = Choices(featuriser.strings, task, n)

@@ -5,6 +5,7 @@ as en, in, un and ün. Tones 1 and 2 are level, 3 and 4 oblique. Those of Tang p
 characters of the lost entering tone now have any of the four.
 """
 
+import re
 from functools import cache
 from typing import NamedTuple
 
@@ -29,8 +30,6 @@ RHYMES = {
 APICAL_VOWEL = "支"  # the -i of zhi and zi
 CLASSES = {final: name for name, finals in RHYMES.items() for final in finals.split()}
 APICAL_INITIALS = ("zh", "ch", "sh", "r", "z", "c", "s")
-MERGED = {"zh": "z", "ch": "c", "sh": "s"}  # as input methods do for speakers who merge them
-FINAL_G = ("ang", "eng", "ing")
 
 
 class Reading(NamedTuple):
@@ -71,7 +70,7 @@ def syllables_of(character: str) -> frozenset[str]:
         from pypinyin import Style, pinyin
     found = pinyin(character, style=Style.NORMAL, errors="ignore")
     usual = {each for readings in found for each in readings}
-    return frozenset(map(merged, usual | _readings_in_words().get(character, set())))
+    return frozenset(map(_merged, usual | _readings_in_words().get(character, set())))
 
 
 @cache
@@ -89,7 +88,6 @@ def _readings_in_words() -> dict[str, set[str]]:
     return found
 
 
-def merged(syllable: str) -> str:
-    start = MERGED.get(syllable[:2])
-    syllable = syllable if start is None else start + syllable[2:]
-    return syllable[:-1] if syllable.endswith(FINAL_G) else syllable
+def _merged(syllable: str) -> str:
+    """Without the differences that input methods ignore for speakers who don't make them."""
+    return re.sub("^([zcs])h|([aei]n)g$", r"\1\2", syllable)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import Errors
 from ..util.arguments import require, require_count
 from ..util.arrays import Bools, Floats, Ints
 
@@ -54,16 +53,12 @@ class Sampling:
         seen: [N, K] keys in the texts.
         allowed: [N, K] or [K] keys to choose from, at least one for each text.
         draws: [N] random numbers in [0, 1).
-
-        Raises ValueError (F240) for scores that aren't numbers.
         """
         if self.repetition_penalty != 1:
             penalty = np.where(scores > 0, 1 / self.repetition_penalty, self.repetition_penalty)
             scores = np.where(seen, scores * penalty, scores)
         scores = np.where(allowed, scores, -np.inf)
         best = scores.max(axis=1, keepdims=True)
-        if np.isnan(best).any():
-            raise ValueError(Errors.F240.format(what="scores of the next characters"))
         if self.temperature < _GREEDY:
             return scores.argmax(axis=1)  # type: ignore[no-any-return]
         probs = np.exp(self._top_k((scores - best) / self.temperature))

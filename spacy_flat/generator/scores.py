@@ -56,18 +56,14 @@ def score_texts(model: CharLMModel, docs: list[Doc]) -> list[TextScore]:
     return found
 
 
-def set_scores(doc: Doc, score: TextScore, count_end: bool) -> None:
-    """Set the scores of a Doc, unless it is empty.
-
-    count_end: count the end of the text as one of its characters.
-    """
+def set_scores(doc: Doc, score: TextScore) -> None:
+    """Set the scores of a Doc, unless it is empty. The end of the text counts as a character."""
     n_chars = len(score.surprisals) - 1
     if not n_chars:
         return
-    counted = score.surprisals if count_end else score.surprisals[:-1]
-    log_prob = -float(counted.sum(dtype=np.float64))
+    log_prob = -float(score.surprisals.sum(dtype=np.float64))
     doc._.log_prob = log_prob
-    doc._.perplexity = perplexity(log_prob / len(counted))
+    doc._.perplexity = perplexity(log_prob / (n_chars + 1))
     doc._.oov_rate = score.n_unknown / n_chars
     doc.user_data.pop(_KEY, None)
     if score.suspicious is not None:
@@ -94,16 +90,12 @@ def token_surprisal(token: Token) -> float | None:
     return float(bits[token.idx : token.idx + len(token.text_with_ws)].sum(dtype=np.float64))
 
 
-def score_perplexity(
-    examples: Iterable[Example], count_end: bool = True, **kwargs: Any
-) -> dict[str, Any]:
-    """Score all texts together, so that each character counts the same.
+def score_perplexity(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+    """Score all texts together, so that each character counts the same, and each end of a text.
 
     `char_log_prob` is the mean log-probability of a character, by which training selects the best
     pipeline, `perplexity` is exp(−char_log_prob), and `oov_rate` is the share of unknown
     characters. Without texts, all are None, with a warning (W340).
-
-    count_end: count the end of a text as one of its characters.
     """
     docs = [example.predicted for example in examples]
     docs = [doc for doc in docs if doc._.log_prob is not None]
@@ -111,7 +103,7 @@ def score_perplexity(
     if not n_chars:
         warnings.warn(Warnings.W340, stacklevel=2)
         return {"char_log_prob": None, "perplexity": None, "oov_rate": None}
-    log_prob = sum(doc._.log_prob for doc in docs) / (n_chars + count_end * len(docs))
+    log_prob = sum(doc._.log_prob for doc in docs) / (n_chars + len(docs))
     return {
         "char_log_prob": log_prob,
         "perplexity": perplexity(log_prob),

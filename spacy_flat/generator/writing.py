@@ -3,13 +3,12 @@
 Shapes: N texts, K keys.
 """
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..nn.model import shim_of
-from ..util.arrays import Bools, Floats, Ints, Strings
+from ..util.arrays import Bools, Floats, Ints
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
 from .sampling import Sampling, Seeds, draws_of
@@ -60,24 +59,24 @@ class Continuation:
 
 def write(
     model: CharLMModel, prompt: str, max_length: int, sampling: Sampling, seeds: Seeds
-) -> Iterator[Strings]:
-    """Yield [N] the next character of each text after the prompt, "" if it has ended, until all
-    have ended or have `max_length` characters. seeds: of each text."""
+) -> list[str]:
+    """Write a text from each seed, side by side, that starts with the prompt and has at most
+    `max_length` further characters."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     start, end = featuriser.marks
     allowed = np.full(len(featuriser.strings), True)
     allowed[[UNKNOWN, start]] = False
     texts = Continuation(model, prompt, len(seeds))
+    written = np.full(len(seeds), prompt, dtype=object)
     rows = np.arange(len(seeds))  # of the texts that have not ended
     for _, draws in zip(range(max_length), draws_of(seeds), strict=False):
         keys = sampling.choose(texts.scores, texts.seen, allowed, draws[rows])
         going = np.flatnonzero(keys != end)
         if not len(going):
-            return
+            break
         if len(going) < len(rows):
             rows, keys = rows[going], keys[going]
             texts.keep(going)
-        written = np.full(len(seeds), "", dtype=object)
-        written[rows] = featuriser.strings[keys]
-        yield written
+        written[rows] += featuriser.strings[keys]
         texts.read(keys)
+    return list(written)

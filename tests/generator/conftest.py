@@ -84,12 +84,6 @@ def found(nlp: Language, texts: list[str], **options: Any) -> list[tuple[float, 
     return [written(doc) for doc in nlp.pipe(texts, **options)]
 
 
-def same(first: list[tuple[float, ...]], second: list[tuple[float, ...]]) -> bool:
-    """Whether two pipelines found the same, but for how numbers are rounded."""
-    pairs = zip(first, second, strict=True)
-    return all(a == pytest.approx(b, rel=1e-4, abs=1e-4) for a, b in pairs)
-
-
 @pytest.fixture(scope="session")
 def trained() -> Language:
     """Knows the texts. Not to be changed: take `copy_of`."""

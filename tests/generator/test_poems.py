@@ -9,7 +9,6 @@ from spacy.language import Language
 
 from spacy_flat.generator import FORMS, Form
 from spacy_flat.generator.component import CharGenerator
-from spacy_flat.generator.poems import Poem
 from spacy_flat.generator.prosody import Reading, reading
 
 from .conftest import POEMS, TEXTS, generator, make
@@ -32,47 +31,28 @@ def pipe(restless: Language) -> CharGenerator:
     return generator(restless)
 
 
-def check_form(poem: Poem, form: Form) -> None:
-    assert len(poem.lines) == form.lines
-    assert all(len(line) == form.characters for line in poem.lines)
-    marks = form.characters * "字" + "，" + form.characters * "字" + "。"
-    if form.punctuation == "，。" and form.lines % 2 == 0:
-        assert [sign for sign in poem.text if sign in "，。"] == list("，。" * (form.lines // 2))
-        assert len(poem.text) == len(marks) * form.lines // 2
-        assert poem.text[form.characters] == "，"
-        assert poem.text[-1] == "。"
-    assert poem.text == str(poem).replace("\n", "")
-    assert len(str(poem).splitlines()) == form.lines
-
-
 @pytest.mark.parametrize("name", FORMS)
 def test_forms(pipe: CharGenerator, name: str) -> None:
     lines, characters = {"五绝": (4, 5), "七绝": (4, 7), "五律": (8, 5), "七律": (8, 7)}[name]
     poems = pipe.poem(name, n=5, seed=0)
     assert len({poem.text for poem in poems}) == 5
     for poem in poems:
-        check_form(poem, Form(lines, characters))
+        assert [len(line) for line in poem.lines] == [characters] * lines
+        assert [sign for sign in poem.text if sign in "，。"] == list("，。" * (lines // 2))
+        assert poem.text[characters] == "，"
+        assert poem.text == str(poem).replace("\n", "")
+        assert len(str(poem).splitlines()) == lines
         assert not set("".join(poem.lines)) & set("，。《》aNewYork 3May\n")
         assert poem.rhymes is poem.misplaced is None
 
 
 @FEW
-@given(
-    lines=st.integers(1, 7),
-    characters=st.integers(1, 9),
-    punctuation=st.text("，。；\n", min_size=1, max_size=3),
-    seed=st.integers(0, 9),
-    rhyme=st.booleans(),
-)
-def test_free_forms(
-    pipe: CharGenerator, lines: int, characters: int, punctuation: str, seed: int, rhyme: bool
-) -> None:
-    form = Form(lines, characters, punctuation)
-    (poem,) = pipe.poem(form, seed=seed, rhyme=rhyme, candidates=1)
-    marks = [punctuation[line % len(punctuation)] for line in range(lines - 1)]
-    marks.append(punctuation[-1])
-    assert poem.text == "".join(a + b for a, b in zip(poem.lines, marks, strict=True))
-    assert all(len(line) == characters for line in poem.lines)
+@given(st.integers(1, 7), st.integers(1, 9), st.booleans())
+def test_free_forms(pipe: CharGenerator, lines: int, characters: int, rhyme: bool) -> None:
+    (poem,) = pipe.poem(Form(lines, characters), seed=0, rhyme=rhyme, candidates=1)
+    marks = ("，。" * lines)[: lines - 1] + "。"
+    assert poem.text == "".join(map("".join, zip(poem.lines, marks, strict=True)))
+    assert [len(line) for line in poem.lines] == [characters] * lines
 
 
 @FEW
@@ -127,25 +107,13 @@ def test_seeds(pipe: CharGenerator) -> None:
 @pytest.mark.parametrize(
     ("characters", "rhyme", "tone"),
     [
-        ("光乡霜床", "唐", "平"),
-        ("流楼秋", "尤", "平"),
-        ("春人门云", "文", "平"),
-        ("风中穷翁明", "庚", "平"),
-        ("知诗时", "支", "平"),
-        ("儿衣鱼", "齐", "平"),
-        ("多歌国", "波", "平"),
-        ("花家麻", "麻", "平"),
-        ("天山圆船", "寒", "平"),
-        ("来开", "开", "平"),
-        ("飞归", "微", "平"),
-        ("高朝", "豪", "平"),
-        ("无图", "姑", "平"),
-        ("斜", "皆", "平"),
-        ("雪月", "皆", "仄"),
-        ("日四", "支", "仄"),
-        ("绿女", "齐", "仄"),
-        ("用", "庚", "仄"),
+        *(("光乡霜床", "唐", "平"), ("流楼秋", "尤", "平"), ("春人门云", "文", "平")),
+        *(("风中穷翁明", "庚", "平"), ("知诗时", "支", "平"), ("儿衣鱼", "齐", "平")),
+        *(("多歌国", "波", "平"), ("花家麻", "麻", "平"), ("天山圆船", "寒", "平")),
+        *(("来开", "开", "平"), ("飞归", "微", "平"), ("高朝", "豪", "平"), ("无图", "姑", "平")),
+        *(("雪月", "皆", "仄"), ("日四", "支", "仄"), ("绿女", "齐", "仄"), ("用", "庚", "仄")),
         ("了鸟晓", "豪", "仄"),  # 了 is le or liǎo
+        ("a，", "", ""),
     ],
 )
 def test_readings(characters: str, rhyme: str, tone: str) -> None:
@@ -212,34 +180,30 @@ def test_rhyme_goes_before_tone() -> None:
 # Wrong arguments
 
 
-def test_errors(pipe: CharGenerator) -> None:
-    with pytest.raises(ValueError, match=r"F343.*'八绝'.*五绝, 七绝, 五律, 七律"):
-        pipe.poem("八绝")
+@pytest.mark.parametrize(
+    ("form", "options", "error"),
+    [
+        ("八绝", {}, r"F343.*'八绝'.*五绝, 七绝, 五律, 七律"),
+        (["七绝"], {}, r"F343.*\['七绝'\]"),
+        (Form(4, 6), {"tones": "平起"}, r"F345.* 6"),
+        ("五绝", {"prompt": "春" * 21}, r"F346.*21 .* 20"),
+        ("五绝", {"tones": "起"}, r"F341.*tones = '起'"),
+        ("五绝", {"candidates": 0}, r"F341.*candidates = 0"),
+        ("五绝", {"rhyme": "no"}, r"F341.*rhyme = 'no'.*True or False"),
+        ("五绝", {"tempo": 1}, "tempo"),
+    ],
+)
+def test_errors(pipe: CharGenerator, form: Any, options: dict[str, Any], error: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=error):
+        pipe.poem(form, **options)
+
+
+def test_errors_of_acrostics_and_forms(pipe: CharGenerator) -> None:
     with pytest.raises(ValueError, match=r"F344.*'春夏秋' has 3 .* 4 lines"):
         pipe.acrostic("春夏秋")
-    with pytest.raises(ValueError, match=r"F344.*has 5 "):
-        pipe.acrostic("春夏秋冬年", "五绝")
-    with pytest.raises(ValueError, match=r"F345.* 6"):
-        pipe.poem(Form(4, 6), tones="平起")
-    with pytest.raises(ValueError, match=r"F346.*21 .* 20"):
-        pipe.poem("五绝", "春" * 21)
-    with pytest.raises(ValueError, match=r"F341.*tones = '起'"):
-        pipe.poem("五绝", tones="起")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"F341.*candidates = 0"):
-        pipe.poem("五绝", candidates=0)
-    with pytest.raises(ValueError, match=r"F341.*n = 0"):
-        pipe.acrostic("春夏秋冬", n=0)
-    with pytest.raises(TypeError, match="tempo"):
-        pipe.poem("五绝", tempo=1)
-    with pytest.raises(ValueError, match=r"F341.*rhyme = 'no'.*True or False"):
-        pipe.poem("五绝", rhyme="no")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"F343.*\['七绝'\]"):
-        pipe.poem(["七绝"])  # type: ignore[arg-type]
     for wrong in ((0, 5), (4, 0), (1.5, 5)):
         with pytest.raises(ValueError, match=r"F341"):
             Form(*wrong)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"F341.*punctuation"):
-        Form(4, 5, "")
 
 
 def test_a_vocabulary_without_characters_for_lines() -> None:

@@ -1,13 +1,11 @@
 """Texts that are written: which characters are chosen, and how."""
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from spacy.language import Language
 
 from spacy_flat.generator import writing
@@ -46,7 +44,7 @@ def restless(request: pytest.FixtureRequest) -> Language:
     return make(kinds.get(request.param), steps=12)
 
 
-@pytest.mark.parametrize("prompt", ["", "春", "床前明月光，", "未见之字", "New", "\ud800春"])
+@pytest.mark.parametrize("prompt", ["", "床前明月光，", "未见\ud800春"])
 @pytest.mark.parametrize("piece_length", [2, 100])
 def test_greedy_is_the_best_character_each_time(
     restless: Language, copy_of: Copy, prompt: str, piece_length: int
@@ -66,14 +64,6 @@ def test_what_was_learnt_is_written(trained: Language) -> None:
     assert set(pipe.generate(n=20, seed=0, temperature=0.3)) <= {*TEXTS}
 
 
-def test_a_text_that_ends_leaves_the_others_alone(trained: Language) -> None:
-    """The texts have 1 to 24 characters."""
-    pipe = generator(trained)
-    texts = pipe.generate(n=40, seed=1)
-    assert len({len(text) for text in texts}) > 3
-    assert sum(text in TEXTS for text in texts) > 30
-
-
 def test_seeds(restless: Language) -> None:
     pipe = generator(restless)
     texts = pipe.generate(n=8, seed=5)
@@ -84,60 +74,31 @@ def test_seeds(restless: Language) -> None:
     assert pipe.generate(n=8) != pipe.generate(n=8)
 
 
-def test_a_stream_is_the_same_text(restless: Language) -> None:
-    pipe = generator(restless)
-    options = {"seed": 4, "temperature": 0.8, "top_k": 20, "top_p": 0.9, "max_length": 300}
-    characters = list(pipe.stream("春", **options))
-    assert all(len(character) == 1 for character in characters)
-    assert pipe.generate("春", **options) == ["春" + "".join(characters)]
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"n": 0},
-        {"n": np.array([1.0])},
-        {"n": True},
-        {"max_length": -1},
-        {"seed": "x"},
-        {"temperature": -0.1},
-        {"temperature": float("nan")},
-        {"temperature": np.array([1.0, 2.0])},
-        {"temperature": 1e39},
-        {"top_k": -1},
-        {"top_p": 0},
-        {"top_p": 1.1},
-        {"repetition_penalty": 1e-320},
-        {"repetition_penalty": 1e4},
+        *({"n": 0}, {"n": np.array([1.0])}, {"max_length": -1}, {"seed": "x"}, {"top_k": -1}),
+        *({"temperature": -0.1}, {"temperature": float("nan")}, {"temperature": 1e39}),
+        *({"top_p": 0}, {"top_p": 1.1}, {"repetition_penalty": 1e-320}),
     ],
 )
 def test_arguments_out_of_range(trained: Language, arguments: dict[str, Any]) -> None:
     pipe = generator(trained)
-    calls: list[Callable[[], object]] = [lambda: pipe.generate(**arguments)]
-    if "n" not in arguments:
-        calls.append(lambda: pipe.stream(**arguments))
+    with pytest.raises(ValueError, match=f"F341.*{next(iter(arguments))}"):
+        pipe.generate(**arguments)
     if "max_length" not in arguments:
-        calls.append(lambda: pipe.poem("五绝", **arguments))
-    for call in calls:
         with pytest.raises(ValueError, match=f"F341.*{next(iter(arguments))}"):
-            call()
+            pipe.poem("五绝", **arguments)
 
 
 def test_a_network_and_a_prompt_are_needed(trained: Language) -> None:
     new, pipe = add(blank()), generator(trained)
-    for write in (new.generate, new.stream, new.poem, lambda: new.acrostic("春夏秋冬")):
+    for write in (new.generate, new.poem, lambda: new.acrostic("春夏秋冬")):
         with pytest.raises(ValueError, match="F303"):
             write()
-    for write in (pipe.generate, pipe.stream, pipe.poem):
+    for write in (pipe.generate, pipe.poem):
         with pytest.raises(TypeError, match="F028"):
-            write(prompt=3)  # type: ignore[operator]
-
-
-def test_a_network_that_has_diverged() -> None:
-    nlp = make()
-    generator(nlp).model.shims[0].module.bias.data[:] = float("nan")
-    with pytest.raises(ValueError, match=r"F240"):
-        generator(nlp).generate()
+            write(prompt=3)
 
 
 # Sampling
@@ -158,11 +119,6 @@ def shares(sampling: Sampling, seen: np.ndarray = NONE, allowed: np.ndarray = ~N
 
 def expected(*rows: list[float]) -> Any:
     return pytest.approx(np.array([np.array(row) / sum(row) for row in rows]), abs=1e-3)
-
-
-def last_possible(probs: NDArray[np.float64]) -> NDArray[np.int64]:
-    last: NDArray[np.int64] = probs.shape[1] - 1 - (probs[:, ::-1] > 0).argmax(axis=1)
-    return last
 
 
 def test_characters_are_drawn_by_their_probability() -> None:
@@ -200,9 +156,8 @@ def test_repetition_penalty() -> None:
     seen[0, 1] = True
     found = shares(Sampling(repetition_penalty=2.0), seen)
     assert found == expected([0.1, 0.16, 0.2, 0.25, 0.05], np.exp(SCORES[1]).tolist())
-    positive = Sampling(temperature=0, repetition_penalty=2.0).choose(
-        SCORES + 3, seen, ~NONE, np.zeros(2)
-    )
+    greedy = Sampling(temperature=0, repetition_penalty=2.0)
+    positive = greedy.choose(SCORES + 3, seen, ~NONE, np.zeros(2))
     assert positive.tolist() == [3, 4]  # (3 − 0.92) / 2 < 3 − 1.39
 
 
