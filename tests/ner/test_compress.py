@@ -14,9 +14,8 @@ from spacy_flat.compress.compactor import (
     CompressConfig,
     size_on_disk,
 )
-from spacy_flat.nn.optimizers import AdamW
 
-from .conftest import GOLD, TEXTS, Copy, examples_of, flat, found
+from .conftest import TEXTS, Copy, examples_of, flat
 
 NEW = ["韩梅梅去北京大学。", "南京市的药店开业！", "龘龘住在上海"]
 
@@ -81,20 +80,6 @@ def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy)
         assert lexicon.snapshot.frequencies[new] == before.snapshot.frequencies[old]
     for text in [*TEXTS, *NEW]:
         torch.testing.assert_close(emissions(pipeline, text), emissions(expected, text))
-
-
-def test_trained_further_its_tables_stay(pipeline: Language) -> None:
-    compact(pipeline, CompressConfig())
-    rows = network(pipeline).chars.pretrained.clone()
-    before = network(pipeline).classify.weight.clone()
-    flat(pipeline).add_label("TIME")
-    losses: dict[str, float] = {}
-    pipeline.update(examples_of(pipeline), sgd=AdamW(0.001), losses=losses)
-    assert losses["flat_ner"] > 0
-    assert torch.equal(network(pipeline).chars.pretrained, rows)
-    assert not torch.equal(network(pipeline).classify.weight[: len(before)], before)
-    assert "TIME" in flat(pipeline).labels
-    assert found(pipeline) == GOLD
 
 
 @pytest.mark.filterwarnings("ignore:.*W370")

@@ -107,15 +107,3 @@ def test_gradient_of_a_tok2vec() -> None:
         vectors[0][token] += step
         slope = float((gradient[token] * step).sum())
         assert (higher - lower) / 2 == pytest.approx(slope, rel=0.02, abs=1e-5)
-
-
-def test_dropout_of_a_tok2vec() -> None:
-    """`drop` is for what is upstream; the network has dropouts of its own."""
-    nlp, upstream = with_upstream("char", shared=False)
-    train(nlp, steps=1)
-    for rate in (0.4, 0.0):
-        nlp.update(examples_of(nlp), drop=rate, sgd=AdamW(0.001))
-        rates = {
-            node.attrs["dropout_rate"] for node in upstream.walk() if "dropout_rate" in node.attrs
-        }
-        assert rates == {rate}

@@ -24,7 +24,6 @@ from .conftest import (
     blank,
     char_example,
     check_known,
-    examples_of,
     flat,
     found,
     train,
@@ -69,20 +68,6 @@ def test_examples_without_annotation_teach_nothing(trained: Language, copy_of: C
     unknown.spans["unknown"] = [unknown[:]]
     assert nlp.update(silent, sgd=AdamW(0.1, weight_decay=0.1)) == {"flat_ner": 0.0}
     assert flat(nlp).model.to_bytes() == before
-
-
-def test_examples_without_annotation_do_not_change_the_loss(trained: Language) -> None:
-    ner = flat(trained)
-    told = examples_of(trained)[:3]
-    silent = Example(trained.make_doc("上海在北京"), trained.make_doc("上海在北京"))
-
-    def loss(examples: list[Example]) -> tuple[float, float]:
-        emissions = ner.model.predict([example.predicted for example in examples])
-        value, gradients = ner.get_loss(examples, emissions)
-        return value, sum(float(gradient.abs().sum()) for gradient in gradients)
-
-    assert loss([told[0], silent, *told[1:]]) == pytest.approx(loss(told), rel=1e-3)
-    assert loss([silent]) == (0.0, 0.0)
 
 
 def test_gradient_is_that_of_the_loss(trained: Language, copy_of: Copy) -> None:

@@ -119,23 +119,6 @@ def test_gradient_of_the_vectors(tiny_bert: Path) -> None:
 # Sharing
 
 
-def test_listeners_of_tokens(tiny_bert: Path) -> None:
-    """spacy-transformers' own listener takes the mean of a token's characters."""
-    nlp = blank("jieba")
-    add_transformer(nlp, tiny_bert)
-    add_ner(nlp, tok2vec=STOCK)
-    learn(nlp, start(nlp), 2)
-    doc = nlp("南京市长江大桥 来了")
-    own = vectors(nlp, "南京市长江大桥 来了")
-    tok2vec = nlp.get_pipe("flat_ner").model.layers[0]  # type: ignore[attr-defined]
-    (pooled,) = tok2vec.predict([doc])
-    assert len(doc[0]) > 1
-    np.testing.assert_allclose(pooled[0], own[: len(doc[0])].mean(0), atol=1e-6)
-    nlp.replace_listeners("transformer", "flat_ner", PATH)
-    (replaced,) = tok2vec.predict([doc])
-    np.testing.assert_allclose(replaced, pooled, atol=1e-6)
-
-
 @pytest.mark.parametrize("tok2vec", [LISTENER, STOCK], ids=["characters", "tokens"])
 def test_a_text_without_tokens_among_others(tiny_bert: Path, tok2vec: Any) -> None:
     nlp = blank("char")

@@ -137,23 +137,6 @@ def test_batches_hold_each_piece_once(tiny_bert: Path) -> None:
         assert len(lengths) == 1 or (lengths.max() - 2) * len(lengths) <= 50
 
 
-def test_long_text(tiny_bert: Path) -> None:
-    """Each character's vector is that of its window alone."""
-    nlp = make(tiny_bert)
-    start(nlp)
-    text = ("王小明昨天去了上海李雷和韩梅梅住在北京" * 90)[:1500]
-    model = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
-    (vectors,) = nlp(text)._.trf_data.model_output.last_hidden_state
-    assert vectors.shape == (1500, WIDTH)
-    pieces = model.attrs["featuriser"].read(docs_of(text), model.attrs["options"])
-    assert len(pieces.windows) == 4
-    for start_, end, first, last in pieces.windows:
-        alone = model.predict([nlp.make_doc(text[start_:end])]).doc_data[0]
-        (expected,) = alone.model_output.last_hidden_state
-        taken = expected[first - start_ : last - start_]
-        np.testing.assert_allclose(vectors[first:last], taken, atol=1e-5)
-
-
 def test_pieces_of_whole_texts(tiny_bert: Path) -> None:
     """A character has the vector of its piece. Lines in capitals are read in lower case."""
     nlp = blank("jieba")

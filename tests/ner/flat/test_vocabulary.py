@@ -74,12 +74,3 @@ def test_pretrained_vectors_are_known_beside_what_is_trained() -> None:
 def vectors(pretrained: Pretrained) -> dict[int, float]:
     """The first element of each vector."""
     return dict(zip(pretrained.hashes.tolist(), pretrained.vectors[:, 0].tolist(), strict=True))
-
-
-def test_vectors_that_are_not_fine_tuned_are_not_trained() -> None:
-    given = {"char_vectors": vectors_of("重", "海"), "word_vectors": vectors_of("重庆")}
-    encoder = build({"fine_tune": False}, **given).featuriser
-    assert trained(encoder.chars) == codes(*"庆在药店")
-    assert encoder.chars.hashes.tolist() == codes(*"重庆在药店海")
-    assert trained(encoder.words) == hash_words("药店")
-    assert len(encoder.words) == 2

@@ -134,16 +134,6 @@ def test_vectors_of_what_is_not_read(kind: str, given: str, message: str) -> Non
         tener(nlp).initialize(lambda: gold_of(nlp), **{given: vectors})
 
 
-def test_words_in_capitals_are_read_in_lower_case() -> None:
-    nlp = trained_on("words")
-    texts = ["Ann Lee went to New York", "no news in Geneva today"]
-    lower, upper = (
-        [[(ent.start, ent.end, ent.label_) for ent in doc.ents] for doc in nlp.pipe(some)]
-        for some in (map(str.lower, texts), map(str.upper, texts))
-    )
-    assert upper == lower
-
-
 def test_another_tokenizer_triggers_a_warning() -> None:
     nlp = blank("jieba")
     options = {"network": NETWORK, "sequence": {"unit": "token", "embed_width": 16}}
