@@ -345,8 +345,6 @@ F400 Component {name!r} can't learn from any of the {n} training pairs: each has
 F403 Can't initialise {name!r}: no training example has a text and a translation in
   doc._.translation. Convert the corpus with `python -m spacy flat convert`, or set
   doc._.translation of the reference Docs.
-F407 The reference of {text!r} has {value} in doc._.translation, of type {type}, but a translation
-  is a string or None.
 F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two files must match
   line by line: add the missing one.
 F424 {path}: in the format parallel, translations are in a second file, line by line. Name it with

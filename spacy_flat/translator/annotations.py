@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from spacy.tokens import Doc
 
-from ..errors import Errors
-
 
 class TranslationEnt(NamedTuple):
     """An entity of the translation.
@@ -34,16 +32,6 @@ class SentencePair(NamedTuple):
 
     source: tuple[int, int]
     target: tuple[int, int]
-
-
-def gold_translation(reference: Doc) -> str | None:
-    """The translation of a reference, if it has one. Raises TypeError (F407) for anything but a
-    string."""
-    value = reference._.translation
-    if value is None or isinstance(value, str):
-        return value
-    words = {"text": reference.text[:40], "value": repr(value)[:60], "type": type(value).__name__}
-    raise TypeError(Errors.F407.format(**words))
 
 
 def _get(key: str, kind: type[Any], doc: Doc) -> tuple[Any, ...]:

@@ -15,10 +15,9 @@ from spacy.training import Example, validate_get_examples
 from ..errors import Errors, Warnings
 from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
 from ..text.units import EntitySpan, Units
-from ..util.arguments import require, require_count, require_string
+from ..util.arguments import require, require_string
 from ..util.log import logger
 from ..util.options import Check
-from ..util.simplified import Simplifier
 from .annotations import TranslationEnt
 from .corpus import is_scored_only, translated
 from .decoding import BeamSearch
@@ -91,7 +90,6 @@ class Seq2SeqTranslator(NetworkPipe):
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self.cfg["names"] = {}
-        self._table: tuple[tuple[dict[str, str], bool, Simplifier], NameTable] | None = None
         self._loaded: tuple[str | Path, Language] | None = None
         self._warned = False  # of missing entities
 
@@ -147,11 +145,10 @@ class Seq2SeqTranslator(NetworkPipe):
         if isinstance(texts, str | Doc) or not isinstance(texts, Iterable):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
         self.require_initialised()
-        require_count("n_best", n_best, 1)
         settings = {each.name: getattr(self, each.name) for each in fields(BeamSearch)}
         how = BeamSearch(**settings | {k: v for k, v in search.items() if v is not None})
-        wanted = f"at most beam, which is {how.beam}"
-        require("n_best", n_best, lambda: n_best <= how.beam, wanted)
+        wanted = f"from 1 to beam, which is {how.beam}"
+        require("n_best", n_best, lambda: 1 <= n_best <= how.beam, wanted)
         glossary = {} if glossary is None else glossary
         require("glossary", glossary, lambda: is_name_list(glossary), WANTED_NAMES)
         terms = NameTable(glossary, simplify=self.featuriser.simplifier)
@@ -160,9 +157,11 @@ class Seq2SeqTranslator(NetworkPipe):
             Units.visible_characters(each.text if isinstance(each, Doc) else require_string(each))
             for each in texts
         ]
+        known = self._known_names()
         carried = [
             placeholders(own.visible, with_terms(names, own.visible, terms), self.featuriser)
-            for own, names in zip(units, map(self._names_of, texts, units), strict=True)
+            for text, own in zip(texts, units, strict=True)
+            for names in [self._names_of(text, own, known)]
         ]
         found = translate(self.model, units, carried, how, n_best)
         if (english := self._english_pipeline()) is None:
@@ -170,22 +169,18 @@ class Seq2SeqTranslator(NetworkPipe):
         docs = english.pipe([each.text for own in found for each in own])
         return [[_with_ents(each, next(docs).ents) for each in own] for own in found]
 
-    def _names_of(self, text: str | Doc, units: Units) -> list[Placeholder]:
+    def _names_of(self, text: str | Doc, units: Units, known: NameTable) -> list[Placeholder]:
         if isinstance(text, str) or not self.carry_names:
             return []
         if not (self._warned or text.has_annotation("ENT_IOB")):
             self._warned = True
             warnings.warn(Warnings.W403.format(name=self.name), stacklevel=3)
         ents = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in text.ents]
-        return entity_names(units.visible, units.touched(ents), self._known_names(), self.pinyin)
+        return entity_names(units.visible, units.touched(ents), known, self.pinyin)
 
     def _known_names(self) -> NameTable:
-        """The names, rebuilt when the settings or the network change."""
-        made_of = self.cfg["names"], self.pinyin, self.featuriser.simplifier
-        if self._table is None or self._table[0] != made_of:
-            own, pinyin, simplify = made_of
-            self._table = made_of, NameTable(own, common_names() if pinyin else None, simplify)
-        return self._table[1]
+        common = common_names() if self.pinyin else None
+        return NameTable(self.cfg["names"], common, self.featuriser.simplifier)
 
     def _english_pipeline(self) -> Language | None:
         """The pipeline of `entities`."""

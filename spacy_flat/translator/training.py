@@ -10,7 +10,6 @@ from typing import NamedTuple
 from spacy.training import Example
 
 from ..text.units import Units
-from .annotations import gold_translation
 from .featuriser import Slot, TranslationFeaturiser
 from .model import IdPair
 from .names import NameTable, Placeholder
@@ -29,11 +28,10 @@ class Texts(NamedTuple):
 
 
 def all_texts(examples: Iterable[Example]) -> list[Texts]:
-    """The texts of examples with normalised white space, except those without one on each side.
-    Raises TypeError (F407) for a translation that isn't a string."""
+    """The texts of examples with normalised white space, except those without one on each side."""
     found = []
     for example in examples:
-        target = " ".join((gold_translation(example.reference) or "").split())
+        target = " ".join((example.reference._.translation or "").split())
         source = Units.visible_characters(example.predicted.text).visible.strip()
         if source and target:
             found.append(Texts(source, target))

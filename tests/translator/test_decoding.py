@@ -180,20 +180,6 @@ def test_a_beam_is_what_it_is_in_plain_words(how: BeamSearch, seed: int) -> None
         assert [each.score for each in own] == pytest.approx(scores, abs=1e-4)
 
 
-@pytest.mark.parametrize("beam", [1, 4])
-def test_batches_change_nothing(beam: int) -> None:
-    """Sentences of other lengths, with other names, in any order."""
-    net = network()
-    sources = [Source(keys, i % 3) for i, keys in enumerate(sentences(9, 2, 14, 5, 5, 1))]
-    how = BeamSearch(beam)
-    alone = [search(net, [source], how, N_PLACEHOLDERS)[0] for source in sources]
-    found = search(net, sources, how, N_PLACEHOLDERS)
-    for own, expected in zip(found, alone, strict=True):
-        assert [each.ids for each in own] == [each.ids for each in expected]
-        scores = [each.score for each in expected]
-        assert [each.score for each in own] == pytest.approx(scores, abs=1e-4)
-
-
 def test_scores_that_are_not_numbers() -> None:
     net = network()
     net.bias[:] = math.nan

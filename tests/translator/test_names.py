@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
 from pathlib import Path
 
@@ -32,9 +31,6 @@ def test_a_list(tmp_path: Path) -> None:
     path = str(written(tmp_path, text))  # as configs have it
     names = registry.readers.get("spacy-flat.NameList.v1")(path)
     assert names == {"亚马逊": "Amazon", "美国": "the US"}
-    with gzip.open(tmp_path / "names.gz", "wt", encoding="utf-8") as file:
-        file.write(text)
-    assert name_list(tmp_path / "names.gz") == names
 
 
 @pytest.mark.parametrize("bad", ["亚马逊", "亚马逊\t", "\tAmazon", "亚马逊\tAmazon\tORG"])
