@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -49,7 +49,7 @@ CLASSES = {
 }
 LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
 
-Name = str | int  # of a column: in JSON its key, in a table its number
+T = TypeVar("T")
 Cells = Iterator[tuple[Line, Sequence[str]]]  # line, and two texts and a label
 RawPair = tuple[Line, str, str, str]  # the same
 
@@ -136,37 +136,33 @@ def is_number(text: str) -> bool:
 def table_cells(path: Path, lines_of: Callable[[Path], Rows]) -> Cells:
     """Texts and label of each line, in the columns named in the first line. Raises ValueError
     (F151, F152)."""
-    columns: Sequence[Name] | None = None
+    columns: Sequence[int] | None = None
     size = 0
     for line, cells in lines_of(path):
         if columns is None:
-            columns, size = find_columns(cells), len(cells)
+            header = named_columns(cells)
+            columns, size = header or unnamed_columns(cells), len(cells)
             require_columns(path, line, cells, columns is not None, "two texts and a label")
-            if has_names(cells):
+            if header:
                 continue
         require_columns(path, line, cells, len(cells) == size, f"{size} as before")
-        yield line, [cells[int(name)] for name in columns or ()]
+        yield line, [cells[number] for number in columns or ()]
 
 
-def find_columns(cells: Sequence[str]) -> Sequence[Name] | None:
-    """The columns of the texts and the label by the first line of a table."""
-    if named := named_columns({cell: number for number, cell in enumerate(cells)}):
-        return named
-    if len(cells) == 3:
-        return 0, 1, 2
-    if len(cells) == 4 and is_number(cells[0].replace("\ufeff", "")):
-        return 1, 2, 3
-    return None
+def named_columns(cells: Sequence[str]) -> Sequence[int] | None:
+    """The columns of the texts and the label, if a line is a header that names all three."""
+    return named({cell: number for number, cell in enumerate(cells)})
 
 
-def has_names(cells: Sequence[str]) -> bool:
-    """Whether a line is a header."""
-    return named_columns(dict.fromkeys(cells, "")) is not None
+def unnamed_columns(cells: Sequence[str]) -> Sequence[int] | None:
+    """Those of a table without a header."""
+    has_number = len(cells) == 4 and is_number(cells[0].replace("\ufeff", ""))
+    return (1, 2, 3) if has_number else (0, 1, 2) if len(cells) == 3 else None
 
 
-def named_columns(names: Mapping[str, Name]) -> Sequence[Name] | None:
-    """The columns by their usual names, or None if one of the three is missing."""
-    known = {name.replace("\ufeff", "").strip().casefold(): at for name, at in names.items()}
+def named(values: Mapping[str, T]) -> tuple[T, T, T] | None:
+    """Those of the two texts and the label by their usual names, or None if one is missing."""
+    known = {name.replace("\ufeff", "").strip().casefold(): each for name, each in values.items()}
     texts = next((both for both in TEXTS if known.keys() >= set(both)), None)
     label = next((name for name in LABELS if name in known), None)
     if texts is None or label is None:
@@ -182,7 +178,7 @@ def detect_table(path: Path) -> str | None:
         rows = [cells for _, cells in islice(lines_of(path), SAMPLE)]
     except ValueError:
         return None
-    fits = rows and has_names(rows[0]) and len({len(cells) for cells in rows}) == 1
+    fits = rows and named_columns(rows[0]) and len({len(cells) for cells in rows}) == 1
     return name if fits else None
 
 
@@ -197,10 +193,10 @@ def parse_record(record: Any) -> list[str]:
     """Texts and label of an object. Raises ValueError that says what is wrong with it."""
     if not isinstance(record, dict):
         raise ValueError("it is not a JSON object")
-    columns = named_columns({name: name for name in record})
-    if columns is None:
+    found = named(record)
+    if found is None:
         raise ValueError("it has no two texts and a label under the usual names")
-    left, right, label = (record[str(name)] for name in columns)
+    left, right, label = found
     if not isinstance(left, str) or not isinstance(right, str):
         raise ValueError("its texts are not strings")
     if not isinstance(label, str | int | float | None):

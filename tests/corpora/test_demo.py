@@ -8,13 +8,12 @@ from collections import Counter
 from itertools import chain, pairwise
 from pathlib import Path
 from statistics import mean
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 
 from spacy_flat.corpora.poems import form_name
 from spacy_flat.generator.forms import FORMS
-from spacy_flat.text.units import EntitySpan
 from spacy_flat.translator.names import NameTable, common_names, name_list
 from spacy_flat.translator.pinyin import in_english
 from spacy_flat.translator.training import places
@@ -31,70 +30,48 @@ def rows_of(path: str) -> list[list[str]]:
     return [line.split("\t") for line in read(path).splitlines()]
 
 
-# Entities
+def test_entities() -> None:
+    parts = {
+        part: [json.loads(s) for s in read(f"demo/{part}.jsonl").splitlines()] for part in PARTS
+    }
+    names: dict[str, set[str]] = {}
+    templates = []
+    for part, sentences in parts.items():
+        assert len(sentences) >= (400 if part == "train" else 80)
+        labels: Counter[str] = Counter()
+        for sentence in sentences:
+            spans = entities_of(sentence)
+            labels.update(label for _, _, label in spans)
+            names.setdefault(part, set()).update(sentence["text"][a:b] for a, b, _ in spans)
+            templates.append(template_of(sentence["text"], spans))
+        assert labels.keys() == {"PER", "LOC", "ORG"}
+        assert min(labels.values()) >= 20
+        assert 0.05 <= mean(not sentence["label"] for sentence in sentences) <= 0.2
+    for part in ("dev", "test"):
+        assert len(names[part] - names["train"]) >= 0.5 * len(names[part])
+    assert len(set(templates)) == len(templates)
 
 
-class Sentence(NamedTuple):
-    text: str
-    entities: list[EntitySpan]
-
-    @property
-    def masked(self) -> str:
-        """The sentence with each entity replaced by its type's initial: its template."""
-        text = self.text
-        for start, end, label in reversed(self.entities):
-            text = text[:start] + label[0] + text[end:]
-        return text
-
-    @property
-    def surfaces(self) -> list[str]:
-        return [self.text[start:end] for start, end, _ in self.entities]
+def entities_of(sentence: dict[str, Any]) -> list[tuple[int, int, str]]:
+    text = sentence["text"]
+    spans = []
+    for label, surfaces in sentence["label"].items():
+        for surface, offsets in surfaces.items():
+            assert all(text[start : last + 1] == surface != "" for start, last in offsets)
+            spans += [(start, last + 1, label) for start, last in offsets]
+    assert all(a[1] <= b[0] for a, b in pairwise(sorted(spans)))
+    assert text == text.strip()
+    assert text.isprintable()
+    assert 8 <= len(text) <= 80
+    assert "人和药店" not in text  # shown by `make demo`
+    return sorted(spans)
 
 
-def sentence_of(line: str) -> Sentence:
-    text, labels = json.loads(line).values()
-    entities = []
-    for label, surfaces in labels.items():
-        for surface, spans in surfaces.items():
-            for start, last in spans:
-                assert text[start : last + 1] == surface != ""
-                entities.append(EntitySpan(start, last + 1, label))
-    return Sentence(text, sorted(entities))
-
-
-ENTITIES = {
-    part: [sentence_of(line) for line in read(f"demo/{part}.jsonl").splitlines()] for part in PARTS
-}
-SENTENCES = list(chain(*ENTITIES.values()))
-
-
-@pytest.mark.parametrize(("part", "least"), [("train", 400), ("dev", 80), ("test", 80)])
-def test_entities_of_a_part(part: str, least: int) -> None:
-    sentences = ENTITIES[part]
-    assert len(sentences) >= least
-    labels = Counter(ent.label for sentence in sentences for ent in sentence.entities)
-    assert labels.keys() == {"PER", "LOC", "ORG"}
-    assert min(labels.values()) >= 20
-    assert 0.05 <= mean(not sentence.entities for sentence in sentences) <= 0.2
-    if part != "train":
-        seen = {surface for sentence in ENTITIES["train"] for surface in sentence.surfaces}
-        surfaces = [surface for sentence in sentences for surface in sentence.surfaces]
-        for counted in (surfaces, set(surfaces)):
-            assert mean(surface not in seen for surface in counted) >= 0.5
-
-
-def test_sentences_are_clean_and_differ() -> None:
-    for text, entities in SENTENCES:
-        assert text == text.strip()
-        assert text.isprintable()
-        assert 8 <= len(text) <= 80
-        assert all(a.end <= b.start for a, b in pairwise(entities))
-        assert "人和药店" not in text  # shown by `make demo`
-    assert len({sentence.text for sentence in SENTENCES}) == len(SENTENCES)
-    assert len({sentence.masked for sentence in SENTENCES}) == len(SENTENCES)
-
-
-# Pairs
+def template_of(text: str, spans: list[tuple[int, int, str]]) -> str:
+    """The text with each entity replaced by its type's initial."""
+    for start, end, label in reversed(spans):
+        text = text[:start] + label[0] + text[end:]
+    return text
 
 
 PAIRS = {part: rows_of(f"demo_pairs/{part}.tsv") for part in PARTS}
@@ -104,40 +81,26 @@ def texts_of(pairs: list[list[str]]) -> list[str]:
     return [text for pair in pairs for text in pair[:2]]
 
 
-def overlap(pair: list[str]) -> float:
-    """The Jaccard index of the characters."""
-    left, right = set(pair[0]), set(pair[1])
-    return len(left & right) / len(left | right)
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_pairs_of_a_part(part: str) -> None:
-    """Balanced, not sorted, and the label can't be told by overlap."""
-    pairs = PAIRS[part]
-    labels = [label == "1" for _, _, label in pairs]
+    """Balanced, not sorted, and the label can't be told by the Jaccard index of the characters."""
+    labels = [label == "1" for _, _, label in PAIRS[part]]
+    overlaps = [len({*a} & {*b}) / len({*a} | {*b}) for a, b, _ in PAIRS[part]]
     quarter = len(labels) // 4
     assert quarter >= 25
     assert 0.48 <= mean(labels) <= 0.52
     for start in range(0, 4 * quarter, quarter):
         assert 0.3 <= mean(labels[start : start + quarter]) <= 0.7
-    for label in ("0", "1"):
-        overlaps = [overlap(pair) for pair in pairs if pair[2] == label]
-        assert mean(share >= 0.5 for share in overlaps) >= 0.2
-        assert mean(share <= 0.3 for share in overlaps) >= 0.2
-    right = [mean((overlap(p) > t / 50) == (p[2] == "1") for p in pairs) for t in range(51)]
+    both = list(zip(overlaps, labels, strict=True))
+    right = [mean((share > t / 50) == label for share, label in both) for t in range(51)]
     assert max(*right, 1 - min(right)) <= 0.7
-    train, texts = texts_of(PAIRS["train"]), texts_of(pairs)
     if part != "train":
-        assert not set(train) & set(texts)
-        assert mean(char in set("".join(train)) for char in "".join(texts)) >= 0.85
+        assert not {*texts_of(PAIRS["train"])} & {*texts_of(PAIRS[part])}
 
 
 def test_texts_of_pairs_are_clean_and_differ() -> None:
     pairs = list(chain(*PAIRS.values()))
-    for text in texts_of(pairs):
-        assert text == text.strip()
-        assert text.isprintable()
-        assert 5 <= len(text) <= 30
+    assert all(text == text.strip() and text.isprintable() for text in texts_of(pairs))
     keys = {frozenset(pair[:2]) for pair in pairs}
     assert len(keys) == len(pairs)
     assert all(len(key) == 2 for key in keys)
@@ -146,47 +109,28 @@ def test_texts_of_pairs_are_clean_and_differ() -> None:
     assert faq.keys() <= set(texts_of(pairs))
 
 
-# Texts and translations
-
-
-PARALLEL = {part: rows_of(f"demo_parallel/{part}.tsv") for part in PARTS}
-NAMES = name_list(ASSETS / "demo_parallel/names.tsv")
-
-
-def words_of(translation: str) -> list[str]:
-    return re.findall(r"[\w']+", translation)
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_translations_of_a_part(part: str) -> None:
-    pairs = PARALLEL[part]
-    assert len(pairs) >= 30
-    characters = {char for source, _ in PARALLEL["train"] for char in source}
-    words = {word for _, translation in PARALLEL["train"] for word in words_of(translation)}
-    for source, translation in pairs:
-        assert re.fullmatch(r"[\u4e00-\u9fff，]+[。？]", source)
-        assert re.fullmatch(r"[A-Z][A-Za-z', ]+[.?]", translation)
-        assert "  " not in translation
-        assert source.endswith("？") == translation.endswith("?")
-        assert set(source) <= characters
-        assert set(words_of(translation)) <= words
-
-
-def test_translations_differ_and_have_the_names_of_the_list() -> None:
-    pairs = list(chain(*PARALLEL.values()))
+def test_translations() -> None:
+    """They differ; dev and test have known characters and words; names are the list's."""
+    parts = {part: rows_of(f"demo_parallel/{part}.tsv") for part in PARTS}
+    pairs = list(chain(*parts.values()))
     for side in zip(*pairs, strict=True):
         assert len(set(side)) == len(pairs) >= 200
-    has_name = []
+    characters, words = (
+        {unit for pair in parts["train"] for unit in re.findall(pattern, pair[side])}
+        for side, pattern in ((0, "."), (1, r"[\w']+"))
+    )
+    names = name_list(ASSETS / "demo_parallel/names.tsv")
+    table = NameTable(names)
     for source, translation in pairs:
-        found = list(NameTable(NAMES).find(source))
-        has_name.append(bool(found))
+        assert re.fullmatch(r"[\u4e00-\u9fff，]+[。？]", source)
+        assert re.fullmatch(r"[A-Z][A-Za-z']*( ?[A-Za-z',]+)*[.?]", translation)
+        assert source.endswith("？") == translation.endswith("?")
+        assert {*source} <= characters
+        assert {*re.findall(r"[\w']+", translation)} <= words
         if "American" not in translation:
-            assert None not in places(translation, found), source
-    assert mean(has_name) > 0.5
-    for name in ("王小明", "李华", "张伟", "刘芳", "陈静", "赵刚", "欧阳兰"):
-        assert in_english(name, "PER") == NAMES[name]
-    for name in ("北京", "上海", "杭州", "成都", "嘉定"):
-        assert in_english(name, "LOC") == NAMES[name]
+            assert None not in places(translation, list(table.find(source))), source
+    for name, label in (("王小明", "PER"), ("欧阳兰", "PER"), ("北京", "LOC"), ("嘉定", "LOC")):
+        assert in_english(name, label) == names[name]
 
 
 def test_list_of_common_names() -> None:
@@ -197,25 +141,11 @@ def test_list_of_common_names() -> None:
         assert re.fullmatch(r"[A-Z][A-Za-z'. -]*|(de|van|da) [A-Z][a-z]+", translation)
 
 
-# Poems
-
-
-POEMS = {
-    part: [poem.replace("\n", "") for poem in read(f"demo_poems/{part}.txt").split("\n\n")]
-    for part in PARTS
-}
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_poems_of_a_part(part: str) -> None:
-    poems = POEMS[part]
+    poems = [poem.replace("\n", "") for poem in read(f"demo_poems/{part}.txt").split("\n\n")]
     forms = Counter(map(form_name, poems))
     assert forms.keys() == FORMS.keys()
     assert min(forms.values()) >= 4
     for poem in poems:
-        form = FORMS[form_name(poem) or ""]
-        lines = re.split("[，。]", poem)[:-1]
-        assert [len(line) for line in lines] == [form.characters] * form.lines
-        assert re.findall("[^一-鿿]", poem) == list(form.marks)
-    couplets = filter(None, read(f"demo_poems/{part}.txt").splitlines())
-    assert all(re.fullmatch("[^，。]+，[^，。]+。", line) for line in couplets)
+        assert re.findall("[^一-鿿]", poem) == list(FORMS[form_name(poem) or ""].marks)
