@@ -18,9 +18,6 @@ from spacy.vocab import Vocab
 from spacy_flat.corpora import ConvertOptions, convert_file
 from spacy_flat.corpora.mixed import mixed_corpus
 
-GENERAL = {"PER", "GPE", "LOC", "SCENE", "ORG", "COMPANY", "GOVERNMENT", "TITLE"}
-GENERAL |= {"BOOK", "GAME", "MOVIE"}
-
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -42,12 +39,6 @@ def test_declarations_are_kept_with_each_doc(file: Path, tmp_path: Path) -> None
     assert list(doc._.unannotated_labels) == ["GPE", "LOC"]
 
 
-def test_without_declarations_docs_have_none(file: Path, tmp_path: Path) -> None:
-    convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=["ORG=ORG"]))
-    (doc,) = load(tmp_path / "x.spacy")
-    assert (doc._.coarse_labels, doc._.unannotated_labels) == (None, None)
-
-
 def test_long_entities_become_missing_annotation(tmp_path: Path) -> None:
     tags = "B-LOC", "B-LOC", "I-LOC", "I-LOC", "O", "B-ORG", "I-ORG", "I-ORG"
     lines = [f"{unit} {tag}\n" for unit, tag in zip("京海淀区在报社局", tags, strict=True)]
@@ -56,9 +47,11 @@ def test_long_entities_become_missing_annotation(tmp_path: Path) -> None:
     (doc,) = load(tmp_path / "x.spacy")
     assert entities(doc) == [("京", "LOC"), ("报社局", "ORG")]
     assert [token.ent_iob_ for token in doc] == ["B", "", "", "", "O", "B", "I", "I"]
-    options = ConvertOptions(longest=["LOC=3"])
+    options = ConvertOptions(longest=["LOC=3"], coarse=["ORG=ORG"])
     convert_file(tmp_path / "corpus.bio", tmp_path / "x.spacy", options)
-    assert [ent.text for ent in load(tmp_path / "x.spacy")[0].ents] == ["京", "海淀区", "报社局"]
+    (doc,) = load(tmp_path / "x.spacy")
+    assert [ent.text for ent in doc.ents] == ["京", "海淀区", "报社局"]
+    assert (doc._.coarse_labels, doc._.unannotated_labels) == (None, None)
 
 
 def test_wrong_declarations(file: Path, tmp_path: Path) -> None:

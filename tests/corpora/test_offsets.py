@@ -86,12 +86,10 @@ def test_layouts(tmp_path: Path, record: object, layout: str, spans: object) -> 
     ("raw", "problem"),
     [
         ('{"text": "a"', "can't read it"),
-        ('{"text": ' + "[" * 100_000, "can't read it"),
         ("[]", "it is neither an object nor a pair"),
         ('{"text": 1, "label": {}}', 'it has no "text"'),
         ('{"text": "a"}', "it has no list or object of entities"),
         ('{"text": "a", "label": {"name": []}}', "[] is not an object of surfaces"),
-        ('{"text": "a", "label": {"name": {"a": [0, 0]}}}', "is not an object of surfaces"),
         ('{"text": "a", "label": {"name": {"a": [[0.0, 0]]}}}', "is not an object of surfaces"),
         ('{"text": "a", "label": {"": {"a": [[0, 0]]}}}', "an entity has no type"),
         ('{"text": "\\ud800", "label": {}}', "it has U+D800, a surrogate without its other half"),
@@ -99,10 +97,6 @@ def test_layouts(tmp_path: Path, record: object, layout: str, spans: object) -> 
         ('{"text": "甲", "label": [[0, 1]]}', "[0, 1] is neither [start, end, type] nor an object"),
         ('{"text": "甲", "label": [["0", 1, "X"]]}', "is neither [start, end, type] nor"),
         ('{"text": "甲", "label": [{"start": 0, "label": "X"}]}', "nor an object with these"),
-        (
-            '{"text": "甲", "label": [{"hypertextlabels": ["X"], "start": "/p[1]"}]}',
-            "nor an object",
-        ),
         ('{"data": {"text": "甲"}, "annotations": [{"result": 1}]}', "not as Label Studio has"),
         (
             json.dumps(task({"result": [{"type": "paragraphlabels", "value": {"start": "0"}}]})),
@@ -167,13 +161,11 @@ def test_the_kind_of_wrong_offsets_is_named(
     (sentence,) = read(tmp_path, record, repair=True)
     assert sorted(sentence.entities) == [EntitySpan(a, b, "X") for a, b in found]
     assert not sentence.unknown
-
-
-def test_offsets_in_utf16_without_surfaces(tmp_path: Path) -> None:
-    record = {"text": "😀去北京", "label": [[3, 5, "LOC"]]}
-    with pytest.raises(ValueError, match=r"F107.*\[3, 5\] .*of 4 characters\. .*UTF-16"):
-        read(tmp_path, record)
-    assert read(tmp_path, record, repair=True)[0].entities == [EntitySpan(2, 4, "LOC")]
+    if "UTF-16" in said:  # with and without surfaces
+        record = {"text": "😀去北京", "label": [[3, 5, "LOC"]]}
+        with pytest.raises(ValueError, match=r"F107.*\[3, 5\] .*of 4 characters\. .*UTF-16"):
+            read(tmp_path, record)
+        assert read(tmp_path, record, repair=True)[0].entities == [EntitySpan(2, 4, "LOC")]
 
 
 @pytest.mark.parametrize(

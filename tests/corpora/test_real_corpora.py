@@ -50,21 +50,6 @@ def test_counts(tmp_path: Path, name: str, part: str) -> None:
     assert summary.repairs == REPAIRS.get((name, part), {})
 
 
-def test_the_illegal_tags_of_weibo_are_an_error_without_repair(tmp_path: Path) -> None:
-    options = ConvertOptions(format="bio", strip_position=True)
-    with pytest.raises(ValueError, match=r"F104.*line 1266: 'I-PER\.NOM'"):
-        convert_file(path_of("weibo", "train"), tmp_path / "train.spacy", options)
-
-
-@pytest.mark.parametrize(
-    ("name", "code"), [("weibo", "F114"), ("wnut17", "F115"), ("wikiann", "F115")]
-)
-@pytest.mark.parametrize("repair", [False, True])
-def test_a_forgotten_option_is_an_error(tmp_path: Path, name: str, code: str, repair: bool) -> None:
-    with pytest.raises(ValueError, match=code):
-        convert_file(path_of(name, "dev"), tmp_path / "dev.spacy", ConvertOptions(repair=repair))
-
-
 @pytest.mark.parametrize("name", CORPORA)
 def test_formats_are_detected_or_have_to_be_named(name: str) -> None:
     corpus = CORPORA[name]
