@@ -184,7 +184,6 @@ F208 Training has diverged: the gradient of {key} was not finite in {steps} step
   again from the last good pipeline with a lower learn_rate, a longer warm-up or clip_norm = 1.0 in
   [training.optimizer]. If it happens in the first steps, check the pretrained vectors for values
   that are not finite.
-F209 The model {name!r} only predicts. Train the component with nlp.update() or its update().
 
 # F23x, F24x: tags and the CRF
 F230 Entity labels must be distinct and not empty, but got {labels}.

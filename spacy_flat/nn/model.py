@@ -31,7 +31,7 @@ def make_model(
     tok2vec: Model[Any, Any] | None = None,
 ) -> Model[Any, Any]:
     """Make a model whose network is built later. It only predicts: a component's `update` runs the
-    network itself, and `begin_update` raises NotImplementedError (F209).
+    network itself.
 
     predict: computes the model's output from the model and its input.
     featuriser: turns the model's input into batches of numbers.
@@ -54,8 +54,6 @@ def make_model(
 def _forward(
     predict: Callable[..., Any], model: Model[Any, Any], X: Any, is_train: bool
 ) -> tuple[Any, None]:
-    if is_train:
-        raise NotImplementedError(Errors.F209.format(name=model.name))
     return predict(model, X), None
 
 

@@ -105,13 +105,13 @@ class TorchShim(Shim):
         """Build a larger network, for example for new labels, and continue training with it.
 
         The old values fill the first rows, columns and so on of the new tensors; the rest is as
-        `build` made it. No dimension may shrink. Optimizers treat moments and averages likewise.
+        `build` made it. No dimension may shrink. Optimizers start again with these tensors alone.
         """
         old = self.module.state_dict()
         network = self._built(config)
         new = network.state_dict()
         for name, value in old.items():
-            steps.copy_block(value, new[name])
+            new[name][tuple(slice(size) for size in value.shape)] = value
         return self._replace(network, config)
 
     @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """One optimizer step, in torch: for a network's parameters, and for one array of a thinc layer.
 
 State lives in the thinc optimizer's dictionaries: `mom1` has an `OptimizerState` for each
-parameter, `averages` an `Average` for `use_params`, `nr_update` the counts of steps.
+parameter, `averages` a tensor for `use_params`, `nr_update` the counts of steps.
 
 Sparse gradients (torch.nn.Embedding with sparse=True) update only the rows that they touch. Each
 row counts as a parameter: with its own count of steps, and without decay of its moments and weights
@@ -10,7 +10,7 @@ in the steps that do not touch it.
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,64 +45,6 @@ class OptimizerState:
 
     moments: list[Tensor]
     steps: int | Tensor
-
-    def fit(self, weights: Tensor) -> None:
-        """Follow a parameter that has grown."""
-        if self.moments[0].shape == weights.shape:
-            return
-        self.moments = [copy_block(m, torch.zeros_like(weights)) for m in self.moments]
-        if isinstance(self.steps, Tensor):
-            self.steps = copy_block(self.steps, self.steps.new_zeros(len(weights), 1))
-
-
-@dataclass
-class Average:
-    """A moving average of a parameter, brought up to date before a step changes it, and when read;
-    of a table, row by row.
-
-    While the weights w do not change, their average a becomes w + (a - w)·d₁·…·dₙ after n steps of
-    the network with decays d. A clock has the sum of the logarithms of all decays.
-
-    values: the average when it was last brought up to date.
-    seen: the clock then; [rows, 1] of a table with sparse gradients.
-    """
-
-    values: Tensor
-    seen: Tensor
-
-    @classmethod
-    def start(cls, weights: Tensor, clock: float, by_rows: bool) -> "Average":
-        """At the weights before their first step."""
-        shape = (len(weights), 1) if by_rows else ()
-        return cls(weights.clone(), weights.new_full(shape, clock))
-
-    def update(self, weights: Tensor, clock: float, rows: Tensor | None = None) -> None:
-        """Bring it up to date, in some rows or all."""
-        self.fit(weights)
-        if rows is None:
-            self.values.lerp_(weights, 1.0 - self._decay(self.seen, clock))
-            self.seen.fill_(clock)
-            return
-        values, seen, own = (
-            each.index_select(0, rows) for each in (self.values, self.seen, weights)
-        )
-        self.values.index_copy_(0, rows, own.lerp(values, self._decay(seen, clock)))
-        self.seen.index_fill_(0, rows, clock)
-
-    def current(self, weights: Tensor, clock: float) -> Tensor:
-        """All of it, now."""
-        self.fit(weights)
-        return weights.lerp(self.values, self._decay(self.seen, clock))
-
-    def fit(self, weights: Tensor) -> None:
-        """Follow a parameter that has grown; the averages of new values start at the weights."""
-        if self.values.shape != weights.shape:
-            self.values = copy_block(self.values, weights.clone())
-            if self.seen.dim():
-                self.seen = copy_block(self.seen, self.seen.new_zeros(len(weights), 1))
-
-    def _decay(self, seen: Tensor, clock: float) -> Tensor:
-        return (clock - seen).exp()
 
 
 @dataclass
@@ -152,13 +94,17 @@ def update_network(
     where = f"{type(network).__name__} ({shim})"
     if not targets or not _clip(targets, rule, optimizer, clock, where):
         return
-    averages: dict[KeyT, Any] | None = optimizer.averages
-    if averages is not None:
-        _update_averages(averages, targets, clock)
+    averages: dict[KeyT, Any] = {} if optimizer.averages is None else optimizer.averages
+    if optimizer.averages is not None:
+        for target in targets:
+            if target.key not in averages:  # it starts at the weights before their first step
+                averages[target.key] = target.weights.clone()
     _change(targets, rule, optimizer)
     optimizer.nr_update[clock] += 1
-    if averages is not None:
-        averages[clock] += math.log(_average_decay(optimizer.nr_update[clock], rule))
+    pairs = current_averages(network, shim, averages)
+    if pairs:
+        weight = 1.0 - _average_decay(optimizer.nr_update[clock], rule)
+        torch._foreach_lerp_([average for _, average in pairs], [p for p, _ in pairs], weight)
 
 
 @torch.no_grad()
@@ -201,20 +147,19 @@ def grouped_parameters(
     return found
 
 
-@torch.no_grad()
 def current_averages(
-    network: nn.Module, shim: int, averages: Mapping[KeyT, Any]
+    network: nn.Module, shim: int, averages: MutableMapping[KeyT, Any]
 ) -> list[tuple[nn.Parameter, Tensor]]:
-    """The parameters that have an average in `optimizer.averages`, with the average now."""
-    named = ((p, averages.get(key(shim, name))) for name, p in network.named_parameters())
-    clock = averages.get(key(shim, ""), 0.0)
-    return [(p, average.current(p.detach(), clock)) for p, average in named if average is not None]
-
-
-def copy_block(old: Tensor, new: Tensor) -> Tensor:
-    """`new` with the values of `old` in its first rows, columns and so on."""
-    new[tuple(slice(size) for size in old.shape)] = old
-    return new
+    """The parameters that have an average in `optimizer.averages`, with it. That of a parameter
+    that has grown starts again."""
+    found = []
+    for name, parameter in network.named_parameters():
+        average: Tensor | None = averages.get(key(shim, name))
+        if average is not None:
+            if average.shape != parameter.shape:
+                average = averages[key(shim, name)] = parameter.detach().clone()
+            found.append((parameter, average))
+    return found
 
 
 def _split(gradient: Tensor, state: OptimizerState | None) -> tuple[Tensor | None, Tensor]:
@@ -260,18 +205,6 @@ def _norms(tensors: list[Tensor]) -> list[float]:
     return norms
 
 
-def _update_averages(
-    averages: dict[KeyT, Any], targets: Sequence[ParameterStep], clock: KeyT
-) -> None:
-    now = averages.setdefault(clock, 0.0)
-    for target in targets:
-        if target.key in averages:
-            averages[target.key].update(target.weights, now, target.rows)
-        else:
-            by_rows = target.rows is not None
-            averages[target.key] = Average.start(target.weights, now, by_rows)
-
-
 def _average_decay(steps: int, rule: Rule) -> float:
     return min((1.0 + steps) / (10.0 + steps), rule.average_decay)
 
@@ -295,14 +228,14 @@ def _change(targets: Sequence[ParameterStep], rule: Rule, optimizer: Optimizer) 
 
 
 def _state(target: ParameterStep, rule: Rule, optimizer: Optimizer) -> OptimizerState:
+    """That of the steps before; a parameter that has grown starts again."""
     states: dict[KeyT, Any] = optimizer.mom1
-    if target.key not in states:
-        weights = target.weights
+    state: OptimizerState | None = states.get(target.key)
+    weights = target.weights
+    if state is None or state.moments[0].shape != weights.shape:
         moments = [torch.zeros_like(weights) for _ in range(2 if rule.beta2 else 1)]
         steps = 0 if target.rows is None else weights.new_zeros(len(weights), 1)
-        states[target.key] = OptimizerState(moments, steps)
-    state: OptimizerState = states[target.key]
-    state.fit(target.weights)
+        state = states[target.key] = OptimizerState(moments, steps)
     return state
 
 

@@ -1,6 +1,5 @@
-"""Checkpoints of a training: folders with a checksum of each file."""
+"""Checkpoints of a training."""
 
-import json
 import shutil
 import warnings
 import zlib
@@ -11,7 +10,6 @@ from typing import TypeVar
 from ..errors import Errors, Warnings
 from ..util.files import remove_unfinished, replacing_folder
 
-CHECKSUMS = "checksums.json"
 KEPT = 2
 CHUNK = 1 << 20  # bytes
 
@@ -28,25 +26,21 @@ def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -
     with replacing_folder(folder / f"{step:09}") as temporary:
         temporary.mkdir()
         write(temporary)
-        checksums = {
-            path.relative_to(temporary).as_posix(): checksum(path) for path in _files(temporary)
-        }
-        (temporary / CHECKSUMS).write_text(json.dumps(checksums, indent=1), "utf-8")
     for path in _checkpoints(folder)[KEPT:]:
         shutil.rmtree(path)
 
 
 def read_checkpoint(folder: Path, read: Callable[[Path], T]) -> T | None:
-    """The result of `read` for the last intact checkpoint, or None without any.
+    """The result of `read` for the last checkpoint that it can read, or None without any.
 
     A damaged checkpoint triggers a warning (W380). Raises ValueError (F384) if all are damaged.
     """
     paths = _checkpoints(folder)
     for path in paths:
-        fault = _fault(path)
-        if fault is None:
+        try:
             return read(path)
-        warnings.warn(Warnings.W380.format(path=path, reason=fault), stacklevel=2)
+        except Exception as error:  # whatever damage leads to
+            warnings.warn(Warnings.W380.format(path=path, reason=error), stacklevel=2)
     if paths:
         raise ValueError(Errors.F384.format(path=folder))
     return None
@@ -61,27 +55,12 @@ def _checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9]*"), reverse=True)
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _fault(path: Path) -> OSError | ValueError | None:
-    """Why a checkpoint is damaged, if it is."""
-    try:
-        checksums = json.loads((path / CHECKSUMS).read_text("utf-8"))
-        for name, expected in checksums.items():
-            if checksum(path / name) != expected:
-                return ValueError(f"{name}: its checksum differs")
-    except (OSError, ValueError) as error:
-        return error
-    return None
-
-
 def checksum(path: Path) -> int:
     """The CRC-32 of a file, or of the names and contents of a folder's files."""
     if path.is_dir():
-        contents = ((file.relative_to(path).as_posix(), checksum(file)) for file in _files(path))
-        return zlib.crc32(repr([*contents]).encode())
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        contents = [(file.relative_to(path).as_posix(), checksum(file)) for file in files]
+        return zlib.crc32(repr(contents).encode())
     value = 0
     with path.open("rb") as stream:
         while chunk := stream.read(CHUNK):

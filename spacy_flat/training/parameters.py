@@ -15,7 +15,7 @@ from torch.utils.dlpack import from_dlpack
 from ..errors import Errors
 from ..nn.encoder_shim import EncoderShim
 from ..nn.shim import TorchShim
-from ..nn.steps import SKIPPED, Average, OptimizerState, key
+from ..nn.steps import PREFIX, SKIPPED, OptimizerState, key
 
 TABLES = ("mom1", "mom2", "averages")
 
@@ -102,10 +102,10 @@ def load_optimizer(
     values: dict[tuple[str, str], dict[str, Tensor]] = {}
     for path, tensor in tensors.items():
         table, part, name = path.split(":", 2)
-        values.setdefault((table, name), {})[part] = tensor.to(devices.get(name, "cpu"))
+        values.setdefault((table, name), {})[part] = tensor.to(devices[name])
     for (table, name), parts in values.items():
         states: dict[KeyT, Any] = getattr(optimizer, table)
-        states[keys[name]] = _value(parts)
+        states[keys[name]] = _value(parts, is_ours=keys[name][1].startswith(PREFIX))
     optimizer.nr_update.update({keys[name]: n for name, n in counts.items()})
 
 
@@ -145,21 +145,15 @@ def _parts(value: Any) -> dict[str, Tensor]:
     if isinstance(value, OptimizerState):
         moments = {f"moment{number}": each for number, each in enumerate(value.moments)}
         parts = {**moments, "steps": torch.as_tensor(value.steps)}
-    elif isinstance(value, Average):
-        parts = {"values": value.values, "seen": value.seen}
-    elif isinstance(value, float):
-        parts = {"clock": torch.tensor(value, dtype=torch.float64)}
     else:
-        parts = {"array": from_dlpack(value)}
+        parts = {"value": value if isinstance(value, Tensor) else from_dlpack(value)}
     return {part: each.detach().cpu().contiguous() for part, each in parts.items()}
 
 
-def _value(parts: dict[str, Tensor]) -> Any:
-    """The inverse of `_parts`."""
+def _value(parts: dict[str, Tensor], is_ours: bool) -> Any:
+    """The inverse of `_parts`. is_ours: whether the parameter is one of this package's networks."""
     if "steps" in parts:
         moments = [parts[f"moment{number}"] for number in range(len(parts) - 1)]
         steps = parts["steps"]
         return OptimizerState(moments, steps if steps.dim() else int(steps))
-    if "values" in parts:
-        return Average(parts["values"], parts["seen"])
-    return float(parts["clock"]) if "clock" in parts else as_array(parts["array"])
+    return parts["value"] if is_ours else as_array(parts["value"])

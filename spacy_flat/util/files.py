@@ -19,7 +19,6 @@ ByteStream = BinaryIO | gzip.GzipFile | lzma.LZMAFile
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UNFINISHED = "tmp*.tmp"  # names of folders in which something is written
-NEW, OLD = "new", "old"  # folders within, of a folder that is replaced
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -119,26 +118,18 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """As `replacing`, for a folder.
+    """As `replacing`, for a folder: the old one goes when the new one is complete.
 
-    No system replaces a folder in one step, so the old one is moved away. If the process is killed
-    before the new one is in place, the next `replacing_folder` or `remove_unfinished` restores it.
     Also raises NotADirectoryError (F138) if the path is a file.
     """
     require_no_file(path)
-    for unfinished in path.parent.glob(UNFINISHED):
-        _put_back(unfinished, path.name)
     with _unfinished(path) as folder:
-        new, old = folder / NEW / path.name, folder / OLD / path.name
+        new, old = folder / "new" / path.name, folder / "old"  # a package's name counts
         new.parent.mkdir()
-        old.parent.mkdir()
         yield new
-        try:
-            if path.exists():
-                os.replace(path, old)
-            os.replace(new, path)
-        finally:
-            _put_back(folder)
+        if path.exists():
+            os.replace(path, old)
+        os.replace(new, path)
 
 
 @contextmanager
@@ -158,18 +149,10 @@ def _unfinished(path: Path) -> Iterator[Path]:
         raise full from error
 
 
-def _put_back(unfinished: Path, name: str = "*") -> None:
-    """Restore an old folder, of one name or any, if the new one did not take its place."""
-    for old in (unfinished / OLD).glob(name):
-        if not (path := unfinished.parent / old.name).exists():
-            os.replace(old, path)
-
-
 def remove_unfinished(folder: Path) -> None:
     """Remove what killed processes left of `replacing` and `replacing_folder`. No other process may
     be writing to the folder."""
     for unfinished in folder.glob(UNFINISHED):
-        _put_back(unfinished)
         shutil.rmtree(unfinished, ignore_errors=True)
 
 

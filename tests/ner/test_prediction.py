@@ -3,7 +3,7 @@
 import pytest
 from spacy.language import Language
 
-from .conftest import GOLD, TEXTS, Copy, entities, flat, found, marked
+from .conftest import GOLD, TEXTS, Copy, entities, found, marked
 
 
 def test_learns_ten_sentences_by_heart(trained: Language) -> None:
@@ -25,8 +25,3 @@ def test_batches_of_segments_change_nothing(
 ) -> None:
     texts = [*TEXTS, "", " ", "😀", "".join(TEXTS[:4])]
     assert found(copy_of(trained, batch_size=batch_size), texts) == found(trained, texts)
-
-
-def test_the_model_only_predicts(trained: Language) -> None:
-    with pytest.raises(NotImplementedError, match="F209"):
-        flat(trained).model.begin_update([trained.make_doc("上海")])

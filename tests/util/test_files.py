@@ -11,7 +11,7 @@ import pytest
 from damage import full_disk
 
 from spacy_flat.training.checkpoints import read_checkpoint, write_checkpoint
-from spacy_flat.util.files import locked, remove_unfinished, replacing, replacing_folder
+from spacy_flat.util.files import locked, replacing, replacing_folder
 
 
 def python(code: str, *arguments: object) -> subprocess.Popen[str]:
@@ -42,38 +42,21 @@ def test_one_process_writes_to_a_folder(tmp_path: Path) -> None:
             pass
 
 
-KILLED_BEFORE_A_RENAME = """
-import os, sys
-from pathlib import Path
-from spacy_flat.util.files import replacing_folder
-rename, left = os.replace, int(sys.argv[2])
-def die_at_last(old, new):
-    global left
-    left -= 1
-    os._exit(9) if left == 0 else rename(old, new)
-os.replace = die_at_last
-with replacing_folder(Path(sys.argv[1])) as folder:
-    folder.mkdir()
-    (folder / "a").write_text("new")
-"""
+def test_a_folder_is_whole_or_not_there(tmp_path: Path) -> None:
+    def write(text: str) -> None:
+        with replacing_folder(tmp_path / "a") as folder:
+            folder.mkdir()
+            (folder / "b").write_text(text)
+            if text == "broken":
+                raise InterruptedError
 
-
-@pytest.mark.parametrize("rename", [1, 2])
-def test_a_kill_leaves_a_folder(rename: int, tmp_path: Path) -> None:
-    folder = tmp_path / "before"
-    folder.mkdir()
-    (folder / "a").write_text("old")
-    assert python(KILLED_BEFORE_A_RENAME, folder, rename).wait() == 9
-    with pytest.raises(InterruptedError), replacing_folder(folder):
-        raise InterruptedError  # the old one is there all the same
-    assert (folder / "a").read_text() == "old"
-    assert python(KILLED_BEFORE_A_RENAME, folder, rename).wait() == 9
-    remove_unfinished(tmp_path)
-    assert list(tmp_path.iterdir()) == [folder]
-    assert (folder / "a").read_text() == "old"
-    with replacing_folder(folder) as temporary:
-        temporary.mkdir()
-    assert list(tmp_path.rglob("*")) == [folder]
+    write("old")
+    with pytest.raises(InterruptedError):
+        write("broken")
+    assert (tmp_path / "a/b").read_text() == "old"
+    write("new")
+    assert (tmp_path / "a/b").read_text() == "new"
+    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
 
 
 @pytest.mark.parametrize("write", [replacing, replacing_folder])
