@@ -73,7 +73,7 @@ def generate(
         "repetition_penalty": repetition_penalty,
     }
     if form is None and acrostic is None and not (rhyme or tones):
-        texts = writer.generate(prompt, max_length=max_length, **options)
+        texts: list[Any] = writer.generate(prompt, max_length=max_length, **options)
     else:
         options |= {"rhyme": rhyme, "tones": tones or None, "candidates": candidates}
         options["form"] = form_named("七绝" if form is None else form)
