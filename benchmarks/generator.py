@@ -9,12 +9,12 @@ trained on its training part. Parts:
              500 sentences of it, changed in one place, how often the true one is more probable: two
              neighbouring characters are swapped, or one is replaced by a frequent one.
     errors   `doc._.suspicious` on --errors of these replaced sentences, on as many with a
-             homophone, and on 60 of that kind written for this purpose (`assets/release/typos.tsv`).
+             homophone, and on 60 of that kind written for it (`assets/release/typos.tsv`).
              Precision: how many of the suspicious characters were replaced. Recall: how many of the
              replaced ones are suspicious; mended: with the true one expected. Alarms: suspicious
              characters in 1,000 of 250 unchanged dev texts.
     speed    Characters a second in training and writing, texts a second in scoring, beside the
-             plain loop (`plain_lm.py`) of the same sizes. Both take turns on one thread; the median of
+             plain loop (`plain_lm.py`) of the same sizes, in turns on one thread; the median of
              --repeats counts, in seconds of the processor.
     poems    Of --samples poems of each form, asked for with rhyme and tones and without, and of the
              dev part: how many have the form, rhyme and tones.
