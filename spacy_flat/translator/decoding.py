@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ..errors import Errors
 from ..util.arrays import Bools, Floats, Ints
 from ..util.options import Options, option
 from .batch import END, NAMES, START, PaddedIds
@@ -81,8 +80,6 @@ def search(
     """Find 1 to W finished hypotheses of each sentence, best first.
 
     A sentence is done when W hypotheses have ended, each among the W best at that time.
-
-    Raises ValueError (F240) for scores that aren't numbers.
     """
     W = how.beam
     state = network.encode(PaddedIds.of([source.ids for source in sources]))
@@ -94,8 +91,6 @@ def search(
         scores, places = network.best(
             beams.last, state, beams.scores, forbidden, beams.pending, 2 * W
         )
-        if np.isnan(scores).any():
-            raise ValueError(Errors.F240.format(what="scores of the next characters"))
         rows = places // network.n_ids + W * np.arange(len(places))[:, None]
         ids = places % network.n_ids
         is_end = ids == END

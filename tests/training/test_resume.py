@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import spacy
 from commands import failure
-from damage import damage
 from spacy.tokens import DocBin
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train
@@ -148,40 +147,17 @@ def train_telling(config: Config, output: Path, told: Path) -> None:
         run(config, output, resume=True, told=lambda step: print(step, file=file, flush=True))
 
 
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [(OPTIMIZER, "cut"), (STATE, "flipped"), ("pipeline/tener_ner/model", "missing")],
-)
-def test_damaged_checkpoint_falls_back(name: str, how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [OPTIMIZER, STATE, "pipeline/tener_ner/model"])
+def test_damaged_checkpoint_falls_back(name: str, tmp_path: Path) -> None:
     config = make_config(tmp_path, "tener")
     whole = run(config, tmp_path / "out")
-    damage(tmp_path / "out" / CHECKPOINTS / "000000007" / name, how)
+    path = tmp_path / "out" / CHECKPOINTS / "000000007" / name
+    path.write_bytes(path.read_bytes()[:-9])
     steps: list[int] = []
     with pytest.warns(UserWarning, match=r"W380.*000000007"):
         resumed = run(config, tmp_path / "out", resume=True, told=steps.append)
     assert steps == list(range(4, 9))
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
-
-
-def test_finished_training_only_repeats_what_follows_its_last_checkpoint(tmp_path: Path) -> None:
-    config = make_config(tmp_path, "tener")
-    run(config, tmp_path / "out")
-    steps: list[int] = []
-    run(config, tmp_path / "out", resume=True, told=steps.append)
-    assert steps == [7, 8]
-    longer = make_config(tmp_path, "tener", max_steps=10)
-    assert run(longer, tmp_path / "out", resume=True).progress.steps == 11
-
-
-def test_checkpoints_between_evaluations(tmp_path: Path) -> None:
-    config = make_config(tmp_path, "tener", eval_frequency=100)
-    whole = run(config, None)
-    run(config, tmp_path / "out", checkpoint_steps=2, stop_before=5)
-    names = sorted(path.name for path in (tmp_path / "out" / CHECKPOINTS).iterdir())
-    assert names == ["000000002", "000000004"]
-    resumed = run(config, tmp_path / "out", resume=True)
-    assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
-    assert resumed.progress.losses == whole.progress.losses
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from damage import full_disk
 
 from spacy_flat.training.checkpoints import read_checkpoint, write_checkpoint
 from spacy_flat.util.files import locked, replacing, replacing_folder
@@ -68,6 +69,18 @@ def test_a_file_where_a_folder_should_be(write: Any, path: str, tmp_path: Path) 
         with write(tmp_path / path):
             pass
     assert (tmp_path / "file").read_text() == "a"
+
+
+@contextmanager
+def full_disk(size: int = 10_000) -> Iterator[None]:
+    """Files can't grow beyond some bytes."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
