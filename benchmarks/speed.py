@@ -6,15 +6,15 @@
 Three systems process texts of 50, 100, 200 and 400 characters, 1 and 16 at once, with 1 and 2
 threads:
 
-- "network": the encoder with its CRF alone, on a ready batch, the texts uncut;
+- "network": the encoder alone, in training with its CRF, on a ready batch, the texts uncut;
 - "direct": FLAT in the published way, with the relative encoding of every pair of nodes (see
   `direct.py`), the same weights, and the same emissions, which is checked before anything is timed;
 - "pipeline": `nlp.pipe` and `nlp.update`, from texts to entities and from examples to new weights.
   It cuts long texts as it is set to.
 
-Inference of a network is its emissions and the best path; training is the likelihood of a path
-and all gradients. The systems take turns and the median counts. The direct form is left out where
-it would need more memory than --direct-limit.
+Inference of a network is its emissions; training is the likelihood of a path and all gradients.
+The systems take turns and the median counts. The direct form is left out where it would
+need more memory than --direct-limit.
 
 Memory is the highest resident set of a process that loads the pipeline, reads one short text and
 then does the work, less what it had before the work; a fresh process for each figure, one thread.
@@ -200,7 +200,7 @@ class Bench:
         def infer() -> None:
             network.eval()
             with torch.no_grad():
-                crf.decode(network(batch), lengths)
+                network(batch)
 
         def train() -> None:
             network.train()

@@ -85,10 +85,14 @@ def fit(
     if not len(is_right):
         raise ValueError(Errors.F348.format(name=name))
 
+    spans: dict[Segment, list[EntitySpan]] = {}
+    for segment, span, _ in entities:
+        spans.setdefault(segment, []).append(span)
+
     def confidence(temperature: float) -> Float64s:
         each = decoder(temperature=temperature)
-        known = dict(pair for batch in batches for pair in each.probabilities(batch))
-        return np.array([known[segment].get(span, 0.0) for segment, span, _ in entities])
+        known = dict(pair for batch in batches for pair in each.probabilities(batch, spans))
+        return np.array([share for segment in spans for share in known[segment]])
 
     def loss(shares: Float64s) -> float:
         shares = shares.clip(1e-12, 1 - 1e-12)
@@ -97,12 +101,12 @@ def fit(
     before = decoding.temperature
     after = round(math.exp(_lowest(lambda each: loss(confidence(math.exp(each))))), 6)
     first, last = confidence(before), confidence(after)
-    wide = decoder(temperature=after, thresholds=dict.fromkeys(decoding.names, _FLOOR))
+    limits = dict.fromkeys(decoding.names, _FLOOR)
+    wide = decoder(temperature=after, thresholds=limits, confidence=True, alternatives=0)
     ranked, judge = [], _Judge(emissions.texts, gold)
-    for batch in batches:
-        for segment, shares in wide.probabilities(batch, _FLOOR):
-            chosen = wide.decoding.above_thresholds(shares)
-            ranked += [(shares[span], right) for span, right in judge(segment, chosen)]
+    for part in (part for batch in batches for part in wide.decode(batch)):
+        shares = dict(zip(part.spans, part.confidence or (), strict=True))
+        ranked += [(shares[span], right) for span, right in judge(part.segment, part.spans)]
     return EntityCalibration(
         entities=len(is_right),
         temperature_before=before,

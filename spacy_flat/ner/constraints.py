@@ -14,7 +14,8 @@ from spacy.tokens import Doc, Span
 from ..lexicon import NOT_ENTITY
 from ..text.segments import Segment
 from ..text.units import EntitySpan, Units
-from ..util.arrays import Float64s, Ints
+from ..util.arrays import Float32s
+from .lattice import REQUIRED
 from .spans import ALIGNMENT, OnMisaligned, existing_entities
 
 _CERTAIN = 500.0  # log-odds higher than those of any network
@@ -45,22 +46,6 @@ class SpanConstraints:
 
     def __bool__(self) -> bool:
         return bool(self.fixed or self.outside or self.log_odds or self.within)
-
-    def satisfied_by(self, found: Sequence[EntitySpan], names: Mapping[str, str]) -> bool:
-        """Whether the most probable entities without constraints, with labels of Docs, are so with
-        them, except for ties. names: see `doc_labels`."""
-        entities = set(found)
-        wanted = {
-            span._replace(label=names.get(span.label, "")): odds > 0
-            for span, odds in self.log_odds.items()
-            if odds
-        }
-        return (
-            all((span in entities) == is_wanted for span, is_wanted in wanted.items())
-            and entities.issuperset(self.fixed)
-            and not any(_overlap(span, each) for span in self.outside for each in found)
-            and not any(_is_in(each, span) for span in self.within for each in found)
-        )
 
     def split(self, segments: Sequence[Segment]) -> Iterator[tuple[Segment, SpanConstraints]]:
         """The constraints for each segment of a text, with positions relative to its start, unless
@@ -94,16 +79,17 @@ class SpanConstraints:
                 part.within[own] = odds
         return ((s, part) for s, part in zip(segments, parts, strict=True) if part)
 
-    def apply(self, starts: Ints, ends: Ints, labels: Sequence[str], odds: Float64s) -> None:
-        """Add to the log-odds [N] of a segment's entities; -inf for those that are excluded. The
-        required ones are, too."""
-        for span in (*self.outside, *self.fixed):
-            odds[(starts < span.end) & (span.start < ends)] = -math.inf
+    def apply(self, odds: Float32s, labels: Labels, known: Sequence[str]) -> None:
+        """Add to the log-odds [N, N, L] of a segment's entities by end, start, and label of the
+        network, of which `known` are all."""
+        for start, end, _ in (*self.outside, *self.fixed):
+            odds[start + 1 :, :end] = -math.inf
         for (start, end, _), added in self.within.items():
-            odds[(starts >= start) & (ends <= end)] += added
-        if self.log_odds:
-            for number, own in enumerate(zip(starts.tolist(), ends.tolist(), labels, strict=True)):
-                odds[number] += self.log_odds.get(EntitySpan(*own), 0.0)
+            odds[: end + 1, start:] += added
+        for (start, end, label), added in self.log_odds.items():
+            odds[end, start, known.index(label)] += added
+        for start, end, name in self.fixed:
+            odds[end, start, [known.index(label) for label in labels[name]]] = REQUIRED
 
     def add_words(
         self, words: Iterable[tuple[EntitySpan, float]], labels: Labels, within: bool

@@ -1,6 +1,6 @@
 """From the scores of tags to the entities of texts.
 
-Shapes: B segments, C units, K tags.
+Shapes: B segments, C units, K tags, L labels, N = C + 1 nodes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 
 from ..text.segments import Segment, divide_segments, join_segments
 from ..text.units import EntitySpan, Units
-from ..util.arrays import Float64s, Ints
+from ..util.arrays import Ints
 from ..util.combinations import best_combinations
-from .batch import Batch
 from .constraints import Labels, SpanConstraints, doc_labels
-from .rules import Rules, UnitRules
-from .semi_markov import Labelled, Lattice, Spans, SpanScores
+from .lattice import Arcs, Lattice, Scores
+from .rules import UnitRules, rules_of
+from .search import Labelled
 from .tags import TagSet
 
 if TYPE_CHECKING:
@@ -28,12 +28,9 @@ if TYPE_CHECKING:
     from .network import TaggingNetwork
 
 MIN_PROBABILITY = 1e-3  # thresholds below find no more
-_SHOWN = 1e-6  # lower confidence is 0
-_LOSS = 5.0  # ln of the probability of what is excluded that makes little difference
-_MAX_SPANS = 2_000_000  # of the segments of a lattice
+_MAX_ODDS = 6_000_000  # numbers in a lattice
 
 Annotations = list[tuple[list[EntitySpan], float]]  # the most probable first, with probabilities
-_NONE = SpanConstraints()
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Decoding:
     """How to choose entities.
 
     labels: the network's labels for each label of Docs.
-    constrained: no entity violates `Rules`.
+    constrained: no entity violates the rules, see `UnitRules`.
     confidence: compute the probabilities of entities.
     alternatives: number of most probable annotations to find.
     thresholds: for each label of Docs: the entities are those with at least this probability,
@@ -57,16 +54,6 @@ class Decoding:
     thresholds: Mapping[str, float] | None = None
     temperature: float = 1.0
 
-    @property
-    def needs_all(self) -> bool:
-        """Whether probabilities or alternatives of all segments are asked for."""
-        return self.confidence or self.alternatives > 0 or self.thresholds is not None
-
-    @cached_property
-    def merges(self) -> bool:
-        """Whether labels of the network are one in Docs, or left out."""
-        return len(set(self.numbers.tolist()) - {-1}) < len(self.numbers)
-
     @cached_property
     def names(self) -> list[str]:
         """The labels of Docs."""
@@ -74,16 +61,12 @@ class Decoding:
 
     @cached_property
     def numbers(self) -> Ints:
-        """[labels of the network] numbers in `names`, -1 for those that Docs don't get."""
+        """[L] numbers in `names`, -1 for labels that Docs don't get."""
         own = doc_labels(self.labels)
         return np.array(
             [self.names.index(own[each]) if each in own else -1 for each in self.tags.labels],
             np.int64,
         )
-
-    def spans(self, found: Iterable[Labelled], start: int = 0) -> list[EntitySpan]:
-        """The entities of a segment that starts at `start`."""
-        return [EntitySpan(a + start, b + start, self.names[name]) for a, b, name in found]
 
     def above_thresholds(self, probabilities: Mapping[EntitySpan, float]) -> list[EntitySpan]:
         """The entities that are probable enough; of overlapping ones the most probable."""
@@ -102,8 +85,8 @@ class Part:
 
     segment: Segment
     spans: list[EntitySpan]
-    probabilities: dict[EntitySpan, float] = field(default_factory=dict)
-    alternatives: list[tuple[float, list[EntitySpan]]] = field(default_factory=list)  # with ln P
+    confidence: list[float] | None
+    alternatives: list[tuple[float, list[EntitySpan]]]  # with ln of their probabilities
 
 
 @dataclass
@@ -127,7 +110,7 @@ class Decoder:
         constraints: Mapping[int, SpanConstraints] | None = None,
     ) -> None:
         self.texts, self.network, self.decoding = emissions.texts, network, decoding
-        self.rules = Rules(emissions.texts)
+        self._rules: dict[int, UnitRules] = {}  # by the number of the text
         own: dict[int, list[Segment]] = {number: [] for number in constraints or {}}
         for segment in emissions.segments:
             if segment.text in own:
@@ -138,175 +121,109 @@ class Decoder:
             for segment, part in each.split(own[number])
         }
 
-    def decode(self, found: BatchEmissions) -> list[Part]:
+    def decode(self, found: BatchEmissions) -> Iterator[Part]:
         """The entities of the most probable annotation of each segment of a batch, or those above
-        the thresholds.
-
-        Most segments only need the best tags. A lattice is made of those whose best tags violate
-        the constraints or the rules, of those with brackets, since what an entity is depends on
-        their partners, and of all if probabilities or alternatives are asked for or labels merged.
-        """
-        batch, scores = found
-        decoding = self.decoding
-        best = self.network.best_tags(scores, batch.n_units)
-        parts, asked, again = [], [], set()
-        for row, (segment, spans) in enumerate(
-            zip(batch.segments, self._spans(best, batch), strict=True)
-        ):
-            parts.append(Part(segment, spans))
-            if not self._is_final(segment, spans):
-                again.add(row)
-            if row in again or decoding.needs_all:
-                asked.append(row)
-        for rows, lattice in self.lattices(found, asked):
-            for number, row in enumerate(rows):
-                self._search(parts[row], lattice, number, row in again)
-        return parts
+        the thresholds."""
+        for segments, lattice in self._lattices(found):
+            yield from self._parts(segments, lattice)
 
     def probabilities(
-        self, found: BatchEmissions, least: float = 0.0
-    ) -> Iterator[tuple[Segment, dict[EntitySpan, float]]]:
-        """Those of the entities of each segment of a batch, in units of its text, from `least`."""
-        segments = found.batch.segments
-        for rows, lattice in self.lattices(found, range(len(segments))):
-            for number, row in enumerate(rows):
-                yield segments[row], self._named(segments[row], lattice.above(number, least))
+        self, found: BatchEmissions, spans: Mapping[Segment, Sequence[EntitySpan]]
+    ) -> Iterator[tuple[Segment, list[float]]]:
+        """Those of some entities of each segment of a batch, in units of its text."""
+        for segments, lattice in self._lattices(found):
+            asked = [spans.get(segment, ()) for segment in segments]
+            yield from zip(segments, self._shares(segments, lattice, asked), strict=True)
 
-    def _spans(self, best: Ints, batch: Batch) -> list[list[EntitySpan]]:
-        """Tags [B, C] → the entities of each segment, as units of its text."""
-        numbers, names = self.decoding.numbers, self.decoding.names
-        found = self.decoding.tags.decode(best.ravel())
-        rows, starts = np.divmod(found.starts, best.shape[1])
-        starts += np.array([segment.start for segment in batch.segments])[rows]
-        ends = starts + found.ends - found.starts
-        spans: list[list[EntitySpan]] = [[] for _ in batch.segments]
-        columns = (array.tolist() for array in (rows, starts, ends, numbers[found.labels]))
-        for row, start, end, name in zip(*columns, strict=True):
-            if name >= 0:
-                spans[row].append(EntitySpan(start, end, names[name]))
-        return spans
-
-    def _is_final(self, segment: Segment, spans: Sequence[EntitySpan]) -> bool:
-        """Whether the entities of the best tags of a segment are those of the best annotation."""
-        decoding, given = self.decoding, self.constraints.get(segment)
-        if decoding.merges:
-            return False
-        local = [EntitySpan(a - segment.start, b - segment.start, label) for a, b, label in spans]
-        if given and not given.satisfied_by(local, doc_labels(decoding.labels)):
-            return False
-        return not decoding.constrained or not (
-            self.rules.has_brackets(segment) or self.rules.violated_by(segment.text, spans)
-        )
-
-    def _search(self, part: Part, lattice: Lattice, row: int, again: bool) -> None:
-        """Complete the result for a segment, a row of a lattice. again: find its entities, too."""
-        decoding, start = self.decoding, part.segment.start
-        if decoding.confidence or decoding.thresholds is not None:
-            part.probabilities = self._named(part.segment, lattice.above(row, _SHOWN))
-        k = max(decoding.alternatives, int(again and decoding.thresholds is None))
-        best = [(share, decoding.spans(spans, start)) for share, spans in lattice.best(row, k)]
-        if decoding.thresholds is not None:
-            part.spans = decoding.above_thresholds(part.probabilities)
-        elif again:
-            part.spans = best[0][1]
-        if decoding.alternatives:
-            part.alternatives = best
-
-    def _named(
-        self, segment: Segment, probabilities: Mapping[Labelled, float]
-    ) -> dict[EntitySpan, float]:
-        spans = self.decoding.spans(probabilities, segment.start)
-        return dict(zip(spans, probabilities.values(), strict=True))
-
-    def lattices(
-        self, found: BatchEmissions, asked: Sequence[int]
-    ) -> Iterator[tuple[Sequence[int], Lattice]]:
-        """Lattices of rows of a batch, with these rows."""
-        batch, scores = found
-        if not asked:
-            return
+    def _parts(self, segments: Sequence[Segment], lattice: Lattice) -> Iterator[Part]:
         decoding = self.decoding
-        n = int(batch.n_units.max())
-        size = max(1, _MAX_SPANS // (n * n * max(1, len(decoding.tags.labels))))
-        for rows in (asked[at : at + size] for at in range(0, len(asked), size)):
-            segments, lengths = [batch.segments[row] for row in rows], batch.n_units[rows]
-            C = int(lengths.max())
-            crf = self.network.crf_scores(scores[rows][:, :C])
-            own = SpanScores(decoding.tags, crf, lengths, decoding.temperature)
-            rules = self.rules.of_segments(segments, C) if decoding.constrained else None
-            given = [self.constraints.get(segment, _NONE) for segment in segments]
-            yield rows, lattice_of(own, decoding, rules, given)
+        best = lattice.best(decoding.alternatives or int(decoding.thresholds is None))
+        annotations = [
+            [(odds, self._named(segment, spans)) for odds, spans in found]
+            for segment, found in zip(segments, best, strict=True)
+        ]
+        if decoding.thresholds is None:
+            chosen = [found[0][1] for found in annotations]
+        else:
+            likely = (
+                zip(self._named(segment, found), found.values(), strict=True)
+                for segment, found in zip(segments, lattice.above(MIN_PROBABILITY), strict=True)
+            )
+            chosen = [decoding.above_thresholds(dict(each)) for each in likely]
+        shares = self._shares(segments, lattice, chosen) if decoding.confidence else None
+        totals = lattice.log_partition.tolist() if decoding.alternatives else None
+        for row, segment in enumerate(segments):
+            yield Part(
+                segment,
+                chosen[row],
+                shares[row] if shares else None,
+                [(odds - totals[row], spans) for odds, spans in annotations[row]] if totals else [],
+            )
 
+    def _named(self, segment: Segment, found: Iterable[Labelled]) -> list[EntitySpan]:
+        """Entities of a segment, as units of its text."""
+        names, first = self.decoding.names, segment.start
+        return [EntitySpan(start + first, end + first, names[name]) for start, end, name in found]
 
-def lattice_of(
-    scores: SpanScores,
-    decoding: Decoding,
-    rules: UnitRules | None,
-    constraints: Sequence[SpanConstraints],
-) -> Lattice:
-    """The lattice of the entities that rules and constraints allow and that aren't negligible.
+    def _shares(
+        self, segments: Sequence[Segment], lattice: Lattice, spans: Sequence[Sequence[EntitySpan]]
+    ) -> list[list[float]]:
+        """The probabilities of entities of each segment."""
+        numbers = {name: number for number, name in enumerate(self.decoding.names)}
+        arcs = [
+            (row, start - segment.start, end - segment.start, numbers[label])
+            for row, (segment, own) in enumerate(zip(segments, spans, strict=True))
+            for start, end, label in own
+        ]
+        shares = iter(lattice.probabilities(Arcs.of(arcs)).tolist())
+        return [[next(shares) for _ in own] for own in spans]
 
-    An entity is more probable with constraints than without by at most as much as all sequences are
-    less probable, and by the log-odds added to others.
-    """
-    less = np.array([sum(max(0.0, odds) for odds in c.log_odds.values()) for c in constraints])
-    lattice = _lattice_of(scores, decoding, rules, constraints, less)
-    lost = scores.log_partition - lattice.log_partition
-    if (lost > _LOSS).any():
-        lattice = _lattice_of(scores, decoding, rules, constraints, less + lost.clip(0))
-    return lattice
+    def _lattices(self, found: BatchEmissions) -> Iterator[tuple[Sequence[Segment], Lattice]]:
+        """Lattices of a batch's rows, with their segments."""
+        batch, scores = found
+        given = [self.constraints.get(segment) for segment in batch.segments]
+        rules = [self._rules_of(segment) for segment in batch.segments]
+        by_label = any(given) or any(each.partners is not None for each in rules)
+        width = len(self.decoding.tags.labels) if by_label else 1
+        N = int(batch.n_units.max()) + 1
+        size = max(1, _MAX_ODDS // (N * N * max(1, width)))
+        for rows in (slice(at, at + size) for at in range(0, len(batch.segments), size)):
+            lengths = batch.n_units[rows]
+            crf = self.network.crf_scores(scores[rows][:, : int(lengths.max())])
+            lattice = self._lattice(lengths, crf, width, rules[rows], given[rows])
+            yield batch.segments[rows], lattice
 
+    def _lattice(
+        self,
+        lengths: Ints,
+        scores: Scores,
+        width: int,
+        rules: Sequence[UnitRules],
+        given: Sequence[SpanConstraints | None],
+    ) -> Lattice:
+        """The odds of an entity with an unmatched bracket at its end are added to those of the
+        entity without it."""
+        decoding, labels = self.decoding, np.arange(len(self.decoding.tags.labels))
+        N = int(lengths.max()) + 1
+        odds = np.zeros((N, N, width, len(lengths)), np.float32)
+        lattice = Lattice(
+            decoding.tags, scores, lengths, decoding.numbers, odds, decoding.temperature
+        )
+        for row, each in enumerate(rules if decoding.constrained else ()):
+            starts, ends, *trimmed = (places[:, None] for places in each.trims())
+            if len(starts):
+                lattice.move(Arcs(np.array(row), starts, ends, labels), *trimmed)
+            allowed = each.allowed
+            odds[: len(allowed), : len(allowed) - 1, :, row][~allowed] = -np.inf
+        for row, constraints in enumerate(given):
+            if constraints:
+                constraints.apply(odds[..., row], decoding.labels, decoding.tags.labels)
+        return lattice
 
-def _lattice_of(
-    scores: SpanScores,
-    decoding: Decoding,
-    rules: UnitRules | None,
-    constraints: Sequence[SpanConstraints],
-    less: Float64s,
-) -> Lattice:
-    """The odds of an entity with an unmatched bracket at its end are added to those of the entity
-    without it.
-    """
-    labels = decoding.tags.labels
-    listed = [
-        (row, start, end, labels.index(label))
-        for row, each in enumerate(constraints)
-        for start, end, label in each.log_odds
-    ]
-    spans = _concatenated(scores.candidates(less), Spans.of(listed))
-    spans = spans.select(np.unique(spans.keys(), return_index=True)[1])
-    odds = scores.of(spans)
-    if rules is not None:
-        trimmed = rules.trim(spans)
-        _, first, same = np.unique(trimmed.keys(), return_index=True, return_inverse=True)
-        sums = np.full(len(first), -np.inf)
-        np.logaddexp.at(sums, same.ravel(), odds)
-        spans, odds = trimmed.select(first), sums
-        odds[~rules.allow(spans)] = -np.inf
-    fixed = []
-    for row, each in enumerate(constraints):
-        if each:
-            here = slice(*np.searchsorted(spans.rows, [row, row + 1]))
-            own = [labels[label] for label in spans.labels[here].tolist()]
-            each.apply(spans.starts[here], spans.ends[here], own, odds[here])
-            fixed += [
-                (row, start, end, labels.index(label))
-                for start, end, name in each.fixed
-                for label in decoding.labels[name]
-            ]
-    required = Spans.of(fixed)
-    kept = odds > -np.inf
-    spans = _concatenated(spans.select(kept), required)
-    odds = np.concatenate([odds[kept], scores.of(required)])
-    by_row = np.argsort(spans.rows, kind="stable")
-    spans, odds = spans.select(by_row), odds[by_row]
-    return Lattice(
-        *(decoding.tags, scores.joins, scores.lengths, spans, odds, required, decoding.numbers)
-    )
-
-
-def _concatenated(one: Spans, other: Spans) -> Spans:
-    return Spans(*(np.concatenate(each) for each in zip(one, other, strict=True)))
+    def _rules_of(self, segment: Segment) -> UnitRules:
+        if segment.text not in self._rules:
+            self._rules[segment.text] = rules_of(self.texts[segment.text])
+        return self._rules[segment.text].of_segment(segment.start, segment.end)
 
 
 def find_entities(
@@ -327,7 +244,7 @@ def find_entities(
             text,
             sorted(some, key=lambda part: part.segment.start),
             decoding,
-            given.get(number, _NONE).fixed,
+            given[number].fixed if number in given else [],
         )
         for number, (text, some) in enumerate(zip(emissions.texts, parts, strict=True))
     ]
@@ -343,7 +260,8 @@ def _prediction(
     chosen = dict.fromkeys(fixed, 1.0)
     kept = divide_segments(segments, [part.spans for part in parts])
     for part, spans in zip(parts, kept, strict=True):
-        chosen |= {span: part.probabilities.get(span, 0.0) for span in spans}
+        shares = dict(zip(part.spans, part.confidence or [1.0] * len(part.spans), strict=True))
+        chosen |= {span: shares[span] for span in spans}
     found = EntityPrediction(confidence=[] if decoding.confidence else None)
     for span, share in sorted(chosen.items()):
         for each in text.to_characters([span]):
@@ -373,14 +291,26 @@ def span_probabilities(
 ) -> list[list[float]]:
     """The probabilities that characters of each text are an entity with a label of Docs: 0 for an
     unknown label, and where a text is split within the span."""
-    decoder = Decoder(emissions, network, decoding, constraints)
-    found: list[dict[EntitySpan, float]] = [{} for _ in spans]
-    for batch in emissions.batches:
-        for segment, probabilities in decoder.probabilities(batch):
-            own = found[segment.text]
-            for span, share in probabilities.items():
-                own[span] = max(own.get(span, 0.0), share)
-    return [
-        [max((own.get(u, 0.0) for u in text.touched([span])), default=0.0) for span in each]
-        for text, own, each in zip(emissions.texts, found, spans, strict=True)
+    touched = [
+        [next(iter(text.touched([span])), None) for span in each]
+        for text, each in zip(emissions.texts, spans, strict=True)
     ]
+    asked = {
+        segment: [
+            span
+            for span in touched[segment.text]
+            if span
+            and span.label in decoding.labels
+            and segment.start <= span.start
+            and span.end <= segment.end
+        ]
+        for segment in emissions.segments
+    }
+    found: list[dict[EntitySpan | None, float]] = [{} for _ in spans]
+    decoder = Decoder(emissions, network, decoding, constraints)
+    for batch in emissions.batches:
+        for segment, shares in decoder.probabilities(batch, asked):
+            own = found[segment.text]
+            for span, share in zip(asked[segment], shares, strict=True):
+                own[span] = max(own.get(span, 0.0), share)
+    return [[own.get(span, 0.0) for span in each] for own, each in zip(found, touched, strict=True)]

@@ -12,10 +12,9 @@ from ..nn.attention import RelativeAttention
 from ..nn.crf import CRF
 from ..nn.layers import Dropout, TransformerLayer
 from ..nn.network import EmbeddingNetwork
-from ..util.arrays import Ints
 from .batch import Batch
+from .lattice import Scores
 from .options import NetworkOptions
-from .semi_markov import Scores
 from .tags import TagSet, TagTarget
 
 
@@ -41,11 +40,6 @@ class TaggingNetwork(EmbeddingNetwork):
     def training_scores(self, batch: Batch, upstream: Tensor | None) -> Tensor:
         """Emissions of a batch; with R-Drop [2B, C, K] of the batch twice, with other dropouts."""
         return torch.cat([self(batch, upstream) for _ in range(2 if self.r_drop else 1)])
-
-    def best_tags(self, scores: Tensor, lengths: Ints) -> Ints:
-        """The most probable tags [B, C] for emissions [B, C, K]; 0 for padding."""
-        best: Ints = self.crf.decode(scores, self.to_tensor(lengths)).cpu().numpy()
-        return best
 
     def crf_scores(self, scores: Tensor) -> Scores:
         """The CRF's scores and emissions [B, C, K], as arrays."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 
-from ..text.segments import Segment
-from ..text.units import EntitySpan, Units
+from ..text.units import Units
 from ..util.arrays import Bools, Ints
-from .semi_markov import Spans
 
 # Line breaks, TAB, "|", and tags of markup: closing ones, those with
 # attributes, and others in lower case, so that names in angle brackets, such as <NBA>, stay
@@ -55,100 +52,61 @@ _POSSESSIVE = re.compile(rf"(?<=[{_LATIN}])[{_APOSTROPHES}]")
 
 
 class UnitRules(NamedTuple):
-    """What decides which spans of N units may be entities; of a batch with another dimension.
+    """What decides which stretches of N units may be entities.
 
     barred, letters: [N + 1] how many units before a place match `BARRED`, or have a letter or a
         digit. An entity has none of the former and some of the latter.
     before, after: [N] the brackets that are open before and after a unit, as a number. All brackets
         in an entity are matched if these are the same at both ends.
     partners: [N] the unit with the other bracket of a pair, if a unit is a bracket; -1 for an
-        unmatched one; other units are their own partners.
+        unmatched one; other units are their own partners. None if there are no brackets.
     """
 
     barred: Ints
     letters: Ints
     before: Ints
     after: Ints
-    partners: Ints
+    partners: Ints | None
 
     def of_segment(self, start: int, end: int) -> UnitRules:
         """With partners by their position in the segment; negative for those before it."""
-        sums = (each[start : end + 1] for each in (self.barred, self.letters))
-        units = (each[start:end] for each in (self.before, self.after, self.partners - start))
-        return UnitRules(*sums, *units)
+        barred, letters = (each[start : end + 1] for each in (self.barred, self.letters))
+        before, after = self.before[start:end], self.after[start:end]
+        partners = None if self.partners is None else self.partners[start:end] - start
+        return UnitRules(barred, letters, before, after, partners)
 
-    @classmethod
-    def padded(cls, rows: Sequence[UnitRules], width: int) -> UnitRules:
-        """[rows, width] of their units, [rows, width + 1] of places."""
-        arrays = [np.zeros((len(rows), width + 1), np.int64) for _ in cls._fields]
-        for row, given in enumerate(rows):
-            for array, own in zip(arrays, given, strict=True):
-                array[row, : len(own)] = own
-        return cls(*arrays)
-
-    def allow(self, spans: Spans) -> Bools:
-        """[N] which of a batch's spans may be entities."""
-        rows, starts, ends, _ = spans
-        has_letter = self.letters[rows, ends] > self.letters[rows, starts]
-        is_free = self.barred[rows, ends] == self.barred[rows, starts]
-        is_matched = self.before[rows, starts] == self.after[rows, ends - 1]
-        allowed: Bools = has_letter & is_free & is_matched
+    @property
+    def allowed(self) -> Bools:
+        """[N + 1, N] whether an entity may have this end and start."""
+        allowed = self.letters[:, None] > self.letters[:-1]
+        allowed &= self.barred[:, None] == self.barred[:-1]
+        allowed[1:] &= self.after[:, None] == self.before
         return allowed
 
-    def trim(self, spans: Spans) -> Spans:
-        """A batch's spans without brackets at their ends whose partners are not in them."""
-        rows, starts, ends, labels = spans
-        starts, ends = starts.copy(), ends.copy()
-        changing = np.arange(len(rows))
+    def trims(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """The starts and ends of stretches with brackets at their ends whose partners are not in
+        them; and the starts and ends without these."""
+        if self.partners is None:
+            return (np.zeros(0, np.int64),) * 4
+        n = len(self.partners)
+        is_bracket = self.partners != np.arange(n)
+        all_starts, lasts = np.nonzero(np.triu(is_bracket[:, None] | is_bracket))
+        starts, ends = all_starts.copy(), lasts + 1
+        changing = np.arange(len(starts))
         while len(changing):
-            row, start, end = rows[changing], starts[changing], ends[changing]
-            first, last = self.partners[row, start], self.partners[row, end - 1]
+            start, end = starts[changing], ends[changing]
+            first, last = self.partners[start], self.partners[end - 1]
             closes = (last < start) & (end - start > 1)
             opens = ((first >= end) | (first < 0)) & (end - start > 1 + closes)
             starts[changing] += opens
             ends[changing] -= closes
             changing = changing[opens | closes]
-        return Spans(rows, starts, ends, labels)
+        moved = (starts != all_starts) | (ends != lasts + 1)
+        return all_starts[moved], lasts[moved] + 1, starts[moved], ends[moved]
 
 
-class Rules:
-    """The rules for some texts."""
-
-    def __init__(self, texts: Sequence[Units]) -> None:
-        self._texts = texts
-        self._known: dict[int, UnitRules] = {}  # by the number of the text
-
-    def violated_by(self, number: int, spans: Sequence[EntitySpan]) -> bool:
-        """Whether a span of a text's units may not be an entity."""
-        unsure = [span for span in spans if not self._is_plain(number, span)]
-        if not unsure:
-            return False
-        rules = UnitRules.padded([self.of_text(number)], len(self._texts[number]))
-        return not rules.allow(Spans.of([(0, start, end, 0) for start, end, _ in unsure])).all()
-
-    def has_brackets(self, segment: Segment) -> bool:
-        text = self._texts[segment.text]
-        start, end = int(text.starts[segment.start]), int(text.ends[segment.end - 1])
-        return BRACKET.search(text.text, start, end) is not None
-
-    def of_segments(self, segments: Sequence[Segment], width: int) -> UnitRules:
-        """[segments, width] of their units, and padding."""
-        own = [self.of_text(each.text).of_segment(each.start, each.end) for each in segments]
-        return UnitRules.padded(own, width)
-
-    def _is_plain(self, number: int, span: EntitySpan) -> bool:
-        """Whether a span has only letters and spaces, as most entities, and is in no tag."""
-        text = self._texts[number]
-        piece = text.text[text.starts[span.start] : text.ends[span.end - 1]]
-        return piece.replace(" ", "").isalnum() and "<" not in text.text
-
-    def of_text(self, number: int) -> UnitRules:
-        if number not in self._known:
-            self._known[number] = _rules_of(self._texts[number])
-        return self._known[number]
-
-
-def _rules_of(text: Units) -> UnitRules:
+def rules_of(text: Units) -> UnitRules:
+    """The rules for a text."""
     n = len(text.text)
     barred = np.zeros(n, np.bool_)
     for match in BARRED.finditer(text.text):
@@ -158,6 +116,9 @@ def _rules_of(text: Units) -> UnitRules:
     barred_before, letters_before = (
         np.append(0, (each[text.ends] > each[text.starts]).cumsum()) for each in within
     )
+    if not BRACKET.search(text.text):
+        none = np.zeros(len(text), np.int64)
+        return UnitRules(barred_before, letters_before, none, none, None)
     open_at, partners = _brackets(text.text)
     own = np.arange(len(text))
     for place, partner in partners.items():

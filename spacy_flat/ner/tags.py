@@ -156,13 +156,6 @@ class TagSet:
         found: Bools = self.label_of == number
         return found
 
-    def first_and_last(self, widths: Ints, labels: Ints) -> tuple[Ints, Ints]:
-        """[N] the first and the last tags of entities."""
-        begin, _, end, single = self.roles
-        is_single = widths == 1
-        first, last = (np.where(is_single, single[labels], own[labels]) for own in (begin, end))
-        return first, last
-
     def decode(self, tags: Ints) -> SpanArrays:
         """Entities of one legal sequence of tags [N], or of many set one after the other.
 

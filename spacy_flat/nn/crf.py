@@ -1,4 +1,5 @@
-"""A linear-chain conditional random field over legal tag sequences (Lafferty et al., 2001).
+"""The likelihood of a linear-chain conditional random field over legal tag sequences (Lafferty et
+al., 2001), for training.
 
 Shapes: B sequences, C units (characters or words), K tags. Inside this module every sequence ends
 with the tag K, "stop", up to unit C: sequences of all lengths become sequences of C + 1 units,
@@ -10,33 +11,23 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from ..errors import Errors
-from ..util.arrays import Bools, Float64s, Ints
-from .weights import Version, version_of
+from ..util.arrays import Bools
 
-_HUGE = 1e100
-"""Bound of emissions in decoding: above any float32, and the sum of a path of them is finite."""
+_SAFE_STEP = 150.0
+"""exp(-150) times a number above `_SMALL` is a normal float64."""
 
-_SAFE_EXPONENT = 650.0
-"""exp(±650) is a normal float64 with room to spare: the smallest one is exp(-708)."""
-
-_SAFE_STEP = 60.0
-"""exp(-60) times a number above `_SMALL` is a positive float64, if not a precise one."""
-
-_SMALL = 1e-250
+_SMALL = 1e-230
 
 
 class CRF(nn.Module):
     """Scores whole tag sequences by emissions, transitions, and start and end scores.
 
-    Illegal sequences have probability zero: they are left out of the partition function in
-    training too, and never decoded. Everything is computed in float64, for emissions of any
+    Illegal sequences have probability zero. Everything is computed in float64, for emissions of any
     dtype, and on the CPU where the emissions' device has no float64. Emissions beyond a
     sequence's length are not read at all.
 
@@ -44,8 +35,6 @@ class CRF(nn.Module):
     allowed_transitions: bool [K, K], whether tag j (column) may follow tag i (row).
     allowed_starts, allowed_ends: bool [K].
     `transitions` [K, K] (from, to), `starts` [K] and `ends` [K] are parameters that start at zero.
-
-    Raises ValueError (F236) for masks under which sequences of some lengths are all illegal.
     """
 
     allowed_transitions: Tensor
@@ -66,8 +55,6 @@ class CRF(nn.Module):
             ("allowed_ends", allowed_ends),
         ):
             self.register_buffer(name, torch.tensor(mask, dtype=torch.bool), persistent=False)
-        self._edges: tuple[Version, list[Float64s]] | None = None  # for decoding
-        self._mixing_steps = _mixing_steps(allowed_transitions, allowed_starts, allowed_ends)
 
     def likelihood_and_marginals(
         self, emissions: Tensor, allowed: Tensor, lengths: Tensor
@@ -112,28 +99,6 @@ class CRF(nn.Module):
         difference = (first - second).masked_fill(beyond[:, :, None], 0)
         return ((of_first - of_second) * difference).sum((1, 2)) / 2
 
-    @torch.no_grad()
-    def decode(self, emissions: Tensor, lengths: Tensor) -> Tensor:
-        """The most probable legal tags [B, C] (int64) for emissions [B, C, K] (Viterbi, 1967).
-
-        Beyond the lengths the result is 0. It is legal also where emissions are infinite.
-
-        Raises ValueError (F240) for NaN.
-        """
-        version = version_of((self.transitions, self.starts, self.ends))
-        if self._edges is None or self._edges[0] != version:
-            self._edges = version, [each.cpu().numpy() for each in self._masked()]
-        transitions, starts = self._edges[1]
-        B, C, K = emissions.shape
-        scores = np.full((C + 1, B, K + 1), -np.inf)
-        units = emissions.cpu().double().numpy()
-        np.clip(units.transpose(1, 0, 2), -_HUGE, _HUGE, out=scores[:-1, :, :-1])
-        scores[np.arange(C + 1)[:, None] >= lengths.cpu().numpy()] = transitions[K]
-        _check_numbers(scores, transitions, starts)
-        path = _best_path(scores, transitions, starts)[:-1].T
-        path[path == K] = 0
-        return torch.from_numpy(np.ascontiguousarray(path)).to(emissions.device)
-
     def _scores(self, emissions: Tensor, lengths: Tensor) -> _Scores:
         """The scores of a batch, with the tag "stop"."""
         _, C, K = emissions.shape
@@ -161,7 +126,7 @@ class CRF(nn.Module):
 
     def _log_partition(self, scores: _Scores) -> tuple[Tensor, Tensor]:
         """Log-sum [B] of the scores of all legal paths, and the marginals [T, B, S]."""
-        found: tuple[Tensor, Tensor] = _LogPartition.apply(*scores, self._mixing_steps)  # type: ignore[no-untyped-call]
+        found: tuple[Tensor, Tensor] = _LogPartition.apply(*scores)  # type: ignore[no-untyped-call]
         return found
 
     def _agreeing(self, scores: _Scores, allowed: Tensor) -> Tensor:
@@ -223,9 +188,9 @@ class _LogPartition(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, emissions: Tensor, transitions: Tensor, starts: Tensor, mixing_steps: int
+        ctx: Any, emissions: Tensor, transitions: Tensor, starts: Tensor
     ) -> tuple[Tensor, Tensor]:
-        posterior = _posterior(_Scores(emissions, transitions, starts), mixing_steps)
+        posterior = _posterior(_Scores(emissions, transitions, starts))
         ctx.save_for_backward(posterior.unary, posterior.pairs)
         ctx.mark_non_differentiable(posterior.unary)
         ctx.set_materialize_grads(False)  # no zeros for the marginals' gradient
@@ -233,14 +198,9 @@ class _LogPartition(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor, _: None) -> tuple[Tensor, Tensor, Tensor, None]:
+    def backward(ctx: Any, grad: Tensor, _: None) -> tuple[Tensor, Tensor, Tensor]:
         unary, pairs = ctx.saved_tensors
-        return (
-            grad[:, None] * unary,
-            torch.einsum("b,bij->ij", grad, pairs),
-            grad @ unary[0],
-            None,
-        )
+        return grad[:, None] * unary, torch.einsum("b,bij->ij", grad, pairs), grad @ unary[0]
 
 
 def _of_units(unary: Tensor) -> Tensor:
@@ -256,53 +216,27 @@ def _path_scores(scores: _Scores, path: Tensor) -> Tensor:
     return (steps + units).sum(0)
 
 
-def _check_numbers(emissions: Float64s, transitions: Float64s, starts: Float64s) -> None:
-    """Refuse NaN (F240)."""
-    unknown = np.isnan(emissions)
-    if unknown.any():
-        position, row, _ = np.argwhere(unknown)[0].tolist()
-        raise ValueError(Errors.F240.format(what=f"emissions of row {row} at unit {position}"))
-    if np.isnan(transitions).any() or np.isnan(starts).any():
-        raise ValueError(Errors.F240.format(what="CRF's transitions, starts or ends"))
-
-
-def _posterior(scores: _Scores, mixing_steps: int) -> _Posterior:
+def _posterior(scores: _Scores) -> _Posterior:
     """Forward-backward, in the fast form where that is exact.
 
-    `mixing_steps` + 1 changed tags turn any legal path to one tag into a legal path to another. So
-    the scores of a recursion at one unit differ by no more than so many steps can differ. While
-    that is within float64's exponents, and those of the steps between two rescalings are too
-    (twice: forward and backward), probabilities lose nothing.
-
-    None of this holds where emissions of -inf exclude tags, as in partially known sequences: two
-    paths may then stay apart for any number of units. But while no probability is below `_SMALL`,
-    none has become 0 either, for a step within `_SAFE_STEP` would have shown it. Otherwise, and
-    where all tags of a unit are excluded, the log form is taken.
+    Two paths may stay apart for any number of units, so that one of them vanishes beside the other.
+    But while no probability is below `_SMALL`, none has become 0 either, for a step within
+    `_SAFE_STEP` would have shown it. Otherwise the log form is taken.
     """
     inside = scores.emissions[:, :, -1].isneginf()
     units = scores.emissions[:, :, :-1]
-    excluded = units.isneginf()
-    lowest = units.masked_fill(excluded, math.inf).amin(2)
+    lowest = units.masked_fill(units.isneginf(), math.inf).amin(2)
     spread = torch.where(inside, units.amax(2) - lowest, 0).max()
     edges = torch.cat((scores.transitions, scores.starts[None]))
     size = edges.masked_fill(edges.isneginf(), 0).abs().max()
     step = float(spread + 2 * size) + math.log(len(scores.starts))
-    posterior = None
-    if bool((excluded & inside[:, :, None]).any()):
-        if step <= _SAFE_STEP:  # and not NaN
-            posterior = _scaled_posterior(scores, rescale_every=1, checked=True)
-    elif (spare := _SAFE_EXPONENT / step - (mixing_steps + 1)) >= 0:
-        posterior = _scaled_posterior(scores, rescale_every=1 + int(spare / 2))
+    posterior = _scaled_posterior(scores) if step <= _SAFE_STEP else None  # also of NaN
     return posterior or _log_posterior(scores)
 
 
-def _scaled_posterior(
-    scores: _Scores, rescale_every: int, checked: bool = False
-) -> _Posterior | None:
+def _scaled_posterior(scores: _Scores) -> _Posterior | None:
     """Forward-backward on probabilities that are made to sum to 1 (Rabiner, 1989, section V.A).
-
-    checked: None where one is too small to be exact.
-    """
+    None where one is too small to be exact."""
     shift = scores.emissions.amax(2, keepdim=True)
     weights = (scores.emissions - shift).exp_()
     transitions, starts = scores.transitions.exp(), scores.starts.exp()
@@ -311,20 +245,19 @@ def _scaled_posterior(
     both = torch.stack((weights, weights.flip(0)), 1)
     both[0, 0] *= starts
     steps = torch.stack((transitions, transitions.T))
-    totals = both.new_ones(*both.shape[:3], 1)
+    totals = both.new_empty(*both.shape[:3], 1)
     states = both.unbind(0)  # [2, B, S] each: first the weights, then in place the states
     for t, state in enumerate(states):
         if t > 0:
             state.mul_(torch.bmm(states[t - 1], steps))
-        if t % rescale_every == 0:
-            state.div_(torch.sum(state, 2, keepdim=True, out=totals[t]))
+        state.div_(torch.sum(state, 2, keepdim=True, out=totals[t]))
     forward, backward = both[:, 0], both[:, 1].flip(0)
     log_partition = (shift + totals[:, 0].log()).sum((0, 2)) + forward[-1, :, -1].log()
 
     before = torch.cat((starts.expand_as(forward[:1]), forward[:-1] @ transitions))
     joint = before * backward
     total = joint.sum(2, keepdim=True)  # over the tags, and so over the transitions to them
-    if checked and not min(both.masked_fill(both == 0, 1).min(), total.min()) >= _SMALL:
+    if not min(both.masked_fill(both == 0, 1).min(), total.min()) >= _SMALL:
         return None  # NaN is not above it either
     pairs = torch.einsum("tbi,tbj->bij", forward[:-1] / total[1:], backward[1:])
     return _Posterior(log_partition, joint / total, transitions * pairs)
@@ -347,45 +280,3 @@ def _log_posterior(scores: _Scores) -> _Posterior:
         joint = forward[t - 1, :, :, None] + transitions + backward[t, :, None]
         pairs += joint.flatten(1).softmax(1).view(B, S, S)
     return _Posterior(forward[-1, :, -1], (priors[:, 0] + backward).softmax(2), pairs)
-
-
-def _best_path(best: Float64s, transitions: Float64s, starts: Float64s) -> Ints:
-    """The path [T, B] of the highest score.
-
-    best: [T, B, S] emissions; then in place the scores of the best paths up to each unit.
-
-    In numpy, whose steps on small arrays cost a quarter of torch's, also where the scores come
-    from a GPU, which would take longer to start the steps than to compute them.
-    """
-    T, B, S = best.shape
-    best[0] += starts
-    steps = np.empty((S, B, S))  # from, sequence, to: the maximum of whole rows is the fastest
-    into = transitions[:, None]
-    for t in range(1, T):
-        np.add(best[t - 1].T[:, :, None], into, out=steps)
-        best[t] += np.maximum.reduce(steps, axis=0)
-
-    path = np.full((T, B), S - 1)
-    back = np.ascontiguousarray(transitions.T)
-    for t in range(T - 2, -1, -1):
-        path[t] = (best[t] + back.take(path[t + 1], axis=0)).argmax(1)
-    return path
-
-
-def _mixing_steps(transitions: Bools, starts: Bools, ends: Bools) -> int:
-    """The number of steps in which any tag legally reaches any tag: 1 if everything is allowed.
-
-    Raises ValueError (F236) if some tags never reach others, or a length has no legal sequence.
-    """
-    K = len(starts)
-    steps, reached = 1, transitions
-    while not reached.all():
-        steps, reached = steps + 1, reached @ transitions
-        if steps > (K - 1) ** 2 + 1:  # enough wherever any number is (Wielandt, 1950)
-            raise ValueError(Errors.F236.format(what="some tags never reach some others"))
-    tags = starts
-    for length in range(1, steps + 2):  # longer sequences exist if these do
-        if not (tags & ends).any():
-            raise ValueError(Errors.F236.format(what=f"no sequence of length {length} is legal"))
-        tags = tags @ transitions
-    return steps

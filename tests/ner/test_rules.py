@@ -16,7 +16,7 @@ from spacy_flat.ner.decoding import Decoding, find_entities
 from spacy_flat.ner.model import BatchEmissions, Emissions
 from spacy_flat.ner.network import TaggingNetwork
 from spacy_flat.ner.options import NetworkOptions
-from spacy_flat.ner.rules import Rules
+from spacy_flat.ner.rules import rules_of
 from spacy_flat.ner.tags import OUTSIDE, Scheme, TagSet, tag_set
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import EntitySpan, Unit, Units
@@ -124,8 +124,8 @@ def test_the_best_of_all_sequences(scheme: Scheme, labels: tuple[str, ...], unit
 )
 def test_what_an_entity_is(text: str, entity: str, is_one: bool) -> None:
     start = text.index(entity)
-    span = EntitySpan(start, start + len(entity), "X")
-    assert Rules([Units.characters(text)]).violated_by(0, [span]) is not is_one
+    allowed = rules_of(Units.characters(text)).allowed
+    assert allowed[start + len(entity), start] == is_one
 
 
 def test_the_constraints_are_of_decoding_alone(copy_of: Copy) -> None:

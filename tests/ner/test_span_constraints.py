@@ -1,6 +1,5 @@
 """What a Doc's annotation asks for binds the decoding."""
 
-import math
 import time
 import tracemalloc
 from collections.abc import Sequence
@@ -19,7 +18,6 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.constraints import SpanConstraints
-from spacy_flat.ner.decoding import Decoder
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import EntitySpan
 
@@ -114,34 +112,6 @@ def test_every_wish_is_kept(kind: str, on_misaligned: Any, data: st.DataObject) 
     whole = len(doc.text) <= 7 and agrees(freely) and not any(b[0].is_space for b in blocked)
     if whole and all_shown and kept_exactly and touched.isdisjoint(blocked_places):
         assert [str(e) + e.label_ for e in doc.ents] == [str(e) + e.label_ for e in freely.ents]
-
-
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-def test_constraints_that_the_best_tags_satisfy_need_no_lattice(data: st.DataObject) -> None:
-    _, ner = pipeline("flat_ner")
-    doc = Doc(ner.vocab, data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12)))
-    freely = ner.predict([doc])[0].entities
-    some = st.tuples(
-        st.integers(0, len(doc.text) - 1), st.integers(1, 4), st.sampled_from(LABELS[:3])
-    )
-    drawn = [EntitySpan(s, min(s + n, len(doc.text)), of) for s, n, of in data.draw(st.lists(some))]
-    odds = st.sampled_from([-math.inf, -3.0, 0.0, 2.0, 8.0])
-    added = {span: data.draw(odds) for span in drawn} | {
-        span: data.draw(st.sampled_from([0.0, 2.0])) for span in freely
-    }
-    fixed = [span for span in freely if data.draw(st.booleans())]
-    places = {place for span in fixed for place in range(*span[:2])}
-    outside = [s for s in drawn[:1] if places.isdisjoint(range(*s[:2]))]
-    within = {s._replace(label=""): -2.0 for s in drawn[1:2]}
-    given = SpanConstraints(
-        fixed, outside, {s: n for s, n in added.items() if s not in fixed}, within
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ner, "_constraints", lambda docs, texts: {0: given})
-        found = ner.predict([doc])[0].entities
-        patch.setattr(Decoder, "_is_final", lambda *_: False)
-        assert found == ner.predict([doc])[0].entities
 
 
 def test_constraints_are_split_in_linear_time() -> None:

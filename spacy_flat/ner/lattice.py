@@ -1,0 +1,407 @@
+"""A semi-Markov CRF (Sarawagi and Cohen, 2004) over all entities that segments may have.
+
+An entity's score is the sum of the linear-chain CRF's emissions and transitions within it, and of
+log-odds of its own, so that constraints on whole entities are exact. All scores are relative to
+those of the tag "O", whose score is therefore 0.
+
+Shapes: B segments, C units, N = C + 1 nodes (the places between units), L labels, A arcs (entities
+with scores), S = 2 + 2 L states before and after a node: outside, the segment's end, then entities
+of several units by label, then entities of one unit by label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import Errors
+from ..util.arrays import Bools, Float32s, Float64s, Ints
+from .search import BOUNDARY, OUT, Choices, Labelled, search
+from .tags import OUTSIDE, TagSet
+
+REQUIRED = 1e7  # log-odds of entities that must be
+_HUGE = 1e4  # bound of emissions: sums of them stay below `REQUIRED` and keep enough digits
+_NEGLIGIBLE = 50.0  # entities this much below nothing at all don't count
+_MARGINS = 10.0, 40.0, REQUIRED / 2  # how far below the best entities are searched, in turn
+
+Add = Callable[[Float64s], Float64s]  # log-sums or maxima
+
+
+class Scores(NamedTuple):
+    """A CRF's scores. emissions: [B, C, K]. transitions: [K, K]. starts, ends: [K]."""
+
+    emissions: Float64s
+    transitions: Float64s
+    starts: Float64s
+    ends: Float64s
+
+
+class Arcs(NamedTuple):
+    """Entities [starts, ends) of segments, with numbers of labels. All [A]."""
+
+    rows: Ints
+    starts: Ints
+    ends: Ints
+    labels: Ints
+
+    @classmethod
+    def of(cls, arcs: Sequence[tuple[int, int, int, int]]) -> Arcs:
+        return cls(*np.array(arcs, np.int64).reshape(-1, 4).T)
+
+    def select(self, chosen: Ints | Bools | slice) -> Arcs:
+        return Arcs(*(each[chosen] for each in self))
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """The scores of entities, for reading segments forwards or backwards.
+
+    joins: [S, S] from the state before a node to the one after it.
+    single: [C, L, B] entities of one unit.
+    left, right: [C, L, B] what the first and last units add to the score of a longer entity.
+    pair: [L, 1] what entities of two units add.
+    odds: [N, N, L or 1, B] of entities with this end and start.
+    origins: [B] the nodes where reading starts.
+    """
+
+    joins: Float64s
+    single: Float64s
+    left: Float64s
+    right: Float64s
+    pair: Float64s
+    odds: Float32s
+    origins: Ints
+
+    def reversed(self, lengths: Ints) -> _Chain:
+        single, left, right = (each[::-1] for each in (self.single, self.right, self.left))
+        odds = self.odds.swapaxes(0, 1)[::-1, ::-1]
+        return _Chain(self.joins.T, single, left, right, self.pair, odds, len(odds) - 1 - lengths)
+
+    @np.errstate(divide="ignore", invalid="ignore")
+    def prefixes(self, onto: Add, over: Add) -> Float64s:
+        """[N, S, B] the sums of all that may come before each state after a node.
+
+        onto: sums over the states before a node, [S, B] → [S, B].
+        over: sums over the starts of entities, [n, L, B] → [L, B].
+        """
+        C, L, B = self.single.shape
+        multi, single = _multi(L), _single(L)
+        found = np.empty((C + 1, len(self.joins), B))
+        opened, gains = np.empty((C, L, B)), np.empty((C, L, B))
+        to_come, starts = _highest_from(self.right) + self.margin, np.empty(0, np.int64)
+        ended = np.full((len(self.joins), B), -np.inf)
+        for node in range(C + 1):
+            ended[BOUNDARY] = np.where(self.origins == node, 0, -np.inf)
+            here = found[node] = onto(ended)
+            if node == C:
+                break
+            odds = self.odds[node + 1]
+            opened[node] = here[multi] + self.left[node]
+            gains[node] = opened[node] - here[OUT]
+            ended[OUT] = here[OUT]
+            ended[single] = here[single] + self.single[node] + odds[node]
+            if node:
+                starts = np.append(self.worthwhile(starts, gains, to_come[node]), node - 1)
+                longer = opened[starts] + odds[starts]
+                longer[-1] += self.pair
+                ended[multi] = over(longer) + self.right[node]
+        return found
+
+    @cached_property
+    def margin(self) -> float:
+        """Entities of which it is sure that they are this much less probable than nothing there
+        don't count. Transitions around them may make up for some of it."""
+        joins = self.joins[np.isfinite(self.joins)]
+        return _NEGLIGIBLE + 2 * float(np.ptp(joins))
+
+    @cached_property
+    def _favoured(self) -> Bools:
+        """[N] starts of entities with positive log-odds."""
+        found: Bools = self.odds.max((0, 2, 3)) > 0
+        return found
+
+    def worthwhile(self, starts: Ints, gains: Float64s, to_come: Float64s) -> Ints:
+        """Those of the starts of entities which aren't yet too long for any probability.
+
+        gains: [C, L, B] at each start. to_come: [L, B] the most to be added.
+        """
+        some = (gains[starts] + to_come >= 0).any((1, 2))
+        return starts[some | self._favoured[starts]]
+
+
+class Lattice:
+    """All entities of some segments with their log-odds. Probabilities and annotations are those of
+    the labels that Docs get.
+
+    lengths: [B].
+    names: for each label of the network the number of that of Docs, or -1 for none. Entities with
+        the same label of Docs are one.
+    odds: [N, N, L, B], or 1 in place of L, log-odds to add to those of an entity with this end and
+        start; -inf excludes it, and `REQUIRED` requires it.
+    temperature: divides the CRF's scores.
+
+    Raises ValueError (F240) for NaN.
+    """
+
+    def __init__(
+        self,
+        tags: TagSet,
+        scores: Scores,
+        lengths: Ints,
+        names: Ints,
+        odds: Float32s,
+        temperature: float = 1.0,
+    ) -> None:
+        self.lengths, self.names, self._L = lengths, names, len(names)
+        inside = np.arange(scores.emissions.shape[1]) < lengths[:, None]
+        scores = scores._replace(emissions=np.where(inside[:, :, None], scores.emissions, 0))
+        if any(np.isnan(each).any() for each in scores):
+            raise ValueError(Errors.F240.format(what="scores of entities"))
+        emissions, transitions, starts, ends = (
+            (each / temperature).clip(-_HUGE, _HUGE) for each in scores
+        )
+        emissions = (emissions - emissions[:, :, [OUTSIDE]]).transpose(1, 2, 0)
+        transitions = transitions - transitions[OUTSIDE, OUTSIDE]
+        begin, inner, end, single = tags.roles
+        K = len(tags)
+        joins = np.full((K + 1, K + 1), -np.inf)
+        joins[:K, :K] = transitions
+        joins[K, :K], joins[:K, K] = starts - starts[OUTSIDE], ends - ends[OUTSIDE]
+        closing, opening = (np.array([OUTSIDE, K, *each, *single]) for each in (end, begin))
+        within, first, last = (
+            transitions[each][:, None] for each in ((inner, inner), (begin, inner), (inner, end))
+        )
+        sums = np.pad((emissions[:, inner] + within).cumsum(0), ((1, 0), (0, 0), (0, 0)))
+        self._chain = _Chain(
+            joins=joins[closing[:, None], opening],
+            single=emissions[:, single],
+            left=emissions[:, begin] + first - sums[1:],
+            right=emissions[:, end] + last - within + sums[:-1],
+            pair=transitions[begin, end][:, None] - first - last + within,
+            odds=odds,
+            origins=np.zeros_like(lengths),
+        )
+
+    def move(self, arcs: Arcs, starts: Ints, ends: Ints) -> None:
+        """Add the odds of entities to those of the entities [starts, ends) with the same labels,
+        and exclude them."""
+        odds, (rows, _, _, labels) = self._chain.odds, arcs
+        added = self._of(arcs) - self._of(Arcs(rows, starts, ends, labels))
+        np.logaddexp.at(odds, (ends, starts, labels, rows), added)
+        odds[arcs.ends, arcs.starts, labels, rows] = -np.inf
+
+    def _of(self, arcs: Arcs) -> Float64s:
+        """[A] the scores of entities, without their odds."""
+        rows, starts, ends, labels = arcs
+        chain, widths = self._chain, ends - starts
+        longer = chain.left[starts, labels, rows] + chain.right[ends - 1, labels, rows]
+        longer += chain.pair[labels, 0] * (widths == 2)
+        found: Float64s = np.where(widths > 1, longer, chain.single[starts, labels, rows])
+        return found
+
+    def _with_odds(self, arcs: Arcs) -> Float64s:
+        rows, starts, ends, labels = arcs
+        odds = self._chain.odds
+        with_odds: Float64s = self._of(arcs) + odds[ends, starts, labels % odds.shape[2], rows]
+        return with_odds
+
+    # Probabilities
+
+    @cached_property
+    def _sums(self) -> tuple[Float64s, Float64s]:
+        """[N, S, B] log-sums of what may come before each state after a node, and of what may come
+        after each state before it."""
+        chain = self._chain
+        before, after = (
+            each.prefixes(_product(each.joins), log_sum)
+            for each in (chain, chain.reversed(self.lengths))
+        )
+        return before, after[::-1]
+
+    @property
+    def log_partition(self) -> Float64s:
+        """[B] log-sum of the odds of all sequences."""
+        return self._total(self._sums)
+
+    def _total(self, sums: tuple[Float64s, Float64s]) -> Float64s:
+        found: Float64s = sums[0][self.lengths, BOUNDARY, np.arange(len(self.lengths))]
+        return found
+
+    def probabilities(self, arcs: Arcs) -> Float64s:
+        """[A] of entities with labels of Docs."""
+        found = np.zeros(len(arcs.rows))
+        for label, name in enumerate(self.names.tolist()):
+            chosen = np.flatnonzero(arcs.labels == name)
+            own = arcs.select(chosen)._replace(labels=np.full(len(chosen), label))
+            found[chosen] += self._shares(own)
+        return found.clip(0, 1)
+
+    def _shares(self, arcs: Arcs) -> Float64s:
+        """[A] the probabilities of entities with labels of the network."""
+        before, after = self._sums
+        rows, starts, ends, _ = arcs
+        states = self._states(arcs)
+        through = before[starts, states, rows] + self._with_odds(arcs) + after[ends, states, rows]
+        shares: Float64s = np.exp(through - self.log_partition[rows])
+        return shares
+
+    def _states(self, arcs: Arcs) -> Ints:
+        is_single = arcs.ends - arcs.starts == 1
+        states: Ints = 2 + arcs.labels + self._L * is_single
+        return states
+
+    def above(self, least: float) -> list[dict[Labelled, float]]:
+        """For each segment the entities with at least this probability."""
+        found: list[dict[Labelled, float]] = [{} for _ in self.lengths]
+        arcs = self._above(self._sums, self.log_partition + np.log(least / max(1, self._L)))
+        arcs = arcs._replace(labels=self.names[arcs.labels])
+        columns = (each.tolist() for each in (*arcs, self.probabilities(arcs)))
+        for row, start, end, name, share in zip(*columns, strict=True):
+            if share >= least and name >= 0:
+                found[row][start, end, name] = share
+        return found
+
+    def _above(self, sums: tuple[Float64s, Float64s], limits: Float64s) -> Arcs:
+        """The entities through which the sums are at least the limits [B], sorted by rows and
+        starts."""
+        chain, (before, after) = self._chain, sums
+        multi, single = _multi(self._L), _single(self._L)
+        opened = before[:-1, multi] + chain.left - limits
+        closed = after[1:, multi] + chain.right
+        units = before[:-1, single] + chain.single + after[1:, single] - limits
+        to_come, starts, found = _highest_from(closed), np.empty(0, np.int64), []
+        for last in range(len(units)):
+            if last:
+                starts = np.append(chain.worthwhile(starts, opened, to_come[last]), last - 1)
+            odds, tried = chain.odds[last + 1], np.append(starts, last)
+            through = np.concatenate((opened[starts] + closed[last], units[last : last + 1]))
+            through[-2:-1] += chain.pair
+            which, labels, rows = np.nonzero(through + odds[tried] >= 0)
+            found.append(Arcs(rows, tried[which], np.full(len(rows), last + 1), labels))
+        arcs = Arcs(*(np.concatenate(each) for each in zip(*found, strict=True)))
+        return arcs.select(np.lexsort((arcs.ends, arcs.starts, arcs.rows)))
+
+    # The best
+
+    @cached_property
+    def _bounds(self) -> tuple[Float64s, Float64s]:
+        """Like `_sums`, what the odds of a single annotation can't exceed.
+
+        Several tag sequences have the same annotation where labels are one in Docs, or left out.
+        The former count as if all were as good as the best; the latter are summed.
+        """
+        chain, hidden = self._chain, self.names < 0
+        sizes = (self.names[:, None] == self.names).sum(1)
+        more = np.where(hidden, 0, np.log(sizes))[:, None]
+        chain = replace(chain, single=chain.single + more, left=chain.left + more)
+        before, after = (
+            each.prefixes(partial(_best_join, each.joins, hidden), partial(_best, hidden))
+            for each in (chain, chain.reversed(self.lengths))
+        )
+        return before, after[::-1]
+
+    def best(self, k: int = 1) -> list[list[tuple[float, list[Labelled]]]]:
+        """The k most probable annotations of each segment, the best first, with their log-odds;
+        fewer if there are fewer."""
+        found: list[list[tuple[float, list[Labelled]]]] = [[] for _ in self.lengths]
+        if not k:
+            return found
+        limits, rest = self._total(self._bounds), set(range(len(found)))
+        is_merging = len(set(self.names.tolist()) - {-1}) < self._L
+        if k == 1 and not is_merging:
+            arcs = self._above(self._bounds, limits - 1e-10 * (1 + np.abs(limits)))
+            for row, own in self._by_row(arcs):
+                # Not if there are several of the same odds, or rounding hides differences.
+                if limits[row] < REQUIRED / 2 and (own.ends[:-1] <= own.starts[1:]).all():
+                    columns = own.starts, own.ends, self.names[own.labels]
+                    spans = zip(*(each.tolist() for each in columns), strict=True)
+                    found[row] = [(float(limits[row]), [*spans])]
+                    rest.remove(row)
+        for margin in _MARGINS[is_merging:]:  # all of what becomes one counts
+            if not rest:
+                break
+            for row, own in self._by_row(self._above(self._bounds, limits - margin)):
+                if row in rest:
+                    least = limits[row] - REQUIRED / 2  # without what is required
+                    likely = search(self._choices(row, own), k)
+                    found[row] = [each for each in likely if each[0] > least]
+                    if len(found[row]) == k and found[row][-1][0] >= limits[row] - margin:
+                        rest.remove(row)
+        return found
+
+    def _by_row(self, arcs: Arcs) -> Iterator[tuple[int, Arcs]]:
+        edges = np.searchsorted(arcs.rows, np.arange(len(self.lengths) + 1)).tolist()
+        for row, (start, end) in enumerate(pairwise(edges)):
+            yield row, arcs.select(slice(start, end))
+
+    def _choices(self, row: int, arcs: Arcs) -> Choices:
+        _, after = self._bounds
+        states = self._states(arcs)
+        choices = Choices(
+            self._chain.joins,
+            arcs.starts,
+            arcs.ends,
+            states,
+            self._with_odds(arcs),
+            after[arcs.ends, states, row],
+            self.names[arcs.labels],
+        )
+        return choices.sorted(int(self.lengths[row]))
+
+
+def _highest_from(scores: Float64s) -> Float64s:
+    """[C, L, B] the highest scores from each unit on."""
+    found: Float64s = np.maximum.accumulate(scores[::-1])[::-1]
+    return found
+
+
+def _multi(n_labels: int) -> slice:
+    return slice(2, 2 + n_labels)
+
+
+def _single(n_labels: int) -> slice:
+    return slice(2 + n_labels, None)
+
+
+def log_sum(scores: Float64s) -> Float64s:
+    """Over the first axis."""
+    most = scores.max(0)
+    most[np.isneginf(most)] = 0
+    shares = scores - most
+    np.exp(shares, out=shares)
+    found: Float64s = np.log(shares.sum(0)) + most
+    return found
+
+
+def _product(joins: Float64s) -> Add:
+    """Log-sums over the states before a node. Exact, as any may be followed by any other."""
+    most = joins.max(0)
+    shares = np.exp(joins - most).T
+
+    def onto(ended: Float64s) -> Float64s:
+        high: Float64s = ended.max(0)
+        high[np.isneginf(high)] = 0
+        found: Float64s = np.log(shares @ np.exp(ended - high)) + high + most[:, None]
+        return found
+
+    return onto
+
+
+def _best_join(joins: Float64s, hidden: Bools, ended: Float64s) -> Float64s:
+    through = ended[:, None] + joins[:, :, None]
+    found: Float64s = through.max(0)
+    if hidden.any():
+        found = np.logaddexp(found, log_sum(through[2:][np.tile(hidden, 2)]))
+    return found
+
+
+def _best(hidden: Bools, spans: Float64s) -> Float64s:
+    found: Float64s = spans.max(0)
+    if hidden.any():
+        found[hidden] = log_sum(spans[:, hidden])
+    return found
