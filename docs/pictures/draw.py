@@ -67,7 +67,7 @@ def draw_box(x: float, y: float, width: float, title: str, example: str, colour:
         [
             box(x, y, width, HEIGHT, colour, opacity=0.14),
             box(x, y, width, HEIGHT, f"line {colour}"),
-            text(middle, y + 24, title, size=15, bold=True),
+            text(middle, y + 24, title, size=15),
             text(middle, y + 45, example, size=13, room=width - 16),
         ]
     )

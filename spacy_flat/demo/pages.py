@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from html import escape
 from threading import Lock
 from typing import Any
 
 import spacy
 import streamlit as st
+from spacy import displacy
 from spacy.language import Language
+from spacy.tokens import Doc
 
 from ..errors import Errors, is_coded
 from ..generator.component import CharGenerator
@@ -20,7 +23,6 @@ from ..similarity.component import PairClassifier
 from ..similarity.index import TextIndex
 from ..translator.component import Seq2SeqTranslator
 from ..viz.lattice import MAX_DRAWN
-from ..viz.page import entities_html
 
 MAX_LENGTH = 5000  # characters of a text
 TEXT = "人和药店在重庆开业，陈志远从浙江大学赶来。"
@@ -61,7 +63,11 @@ def show(sources: Sequence[str]) -> None:
 
 @st.cache_resource(show_spinner="Loading the pipeline …")
 def load(source: str) -> Language:
-    return spacy.load(source)
+    nlp = spacy.load(source)
+    for _, pipe in nlp.pipeline:
+        if isinstance(pipe, CRFEntityRecognizer):
+            pipe.confidence = True
+    return nlp
 
 
 # Entities
@@ -74,7 +80,7 @@ def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
         help_ = "Types: " + ", ".join(pipe.labels)
         words = words_of(st.text_area("Words to add, one a line: WORD=TYPE", help=help_))
         added = pipe.with_words(words, st.select_slider("Trust in these words", TRUSTS))
-    with added, with_confidence(pipe):
+    with added:
         doc = nlp(text)
         st.html(entities_html(doc))
         if doc.ents:
@@ -91,20 +97,20 @@ def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
             st.image(pipe.render_lattice(doc))
 
 
+def entities_html(doc: Doc) -> str:
+    """HTML of a text with its entities. displaCy doesn't escape labels, which may be anything."""
+    ents = [
+        {"start": ent.start_char, "end": ent.end_char, "label": escape(ent.label_)}
+        for ent in doc.ents
+    ]
+    parsed = {"text": doc.text, "ents": ents, "title": None}
+    return str(displacy.render(parsed, style="ent", manual=True, jupyter=False))
+
+
 def words_of(lines: str) -> list[tuple[str, str]]:
     """Words and their types."""
     parts = (line.partition("=") for line in lines.splitlines() if line.strip())
     return [(word.strip(), label.strip()) for word, _, label in parts]
-
-
-@contextmanager
-def with_confidence(pipe: CRFEntityRecognizer) -> Iterator[None]:
-    """Temporarily compute the probabilities of entities."""
-    before, pipe.confidence = pipe.confidence, True
-    try:
-        yield
-    finally:
-        pipe.confidence = before
 
 
 # Pairs of texts

@@ -23,35 +23,29 @@ def draw(left: Sequence[str], right: Sequence[str], blocks: Sequence[Float32s]) 
     blocks: weights [L, L'] of the pairs of units.
     """
     rows = [[label(unit) for unit in units[:MAX_UNITS]] for units in (left, right)]
-    middles = [centres(row) for row in rows]
-    width = max(
-        row[-1] + text_width(labels[-1], SIZE) for row, labels in zip(middles, rows, strict=True)
-    )
+    middles, ends = zip(*map(places_of, rows), strict=True)
     parts: list[str] = []
     y = float(MARGIN)
     for number, block in enumerate(blocks, 1):
-        parts.append(text(MARGIN, y + 12, f"block {number}", "muted", anchor="start"))
+        parts.append(text(2 * MARGIN, y + 12, f"block {number}", "muted"))
         above, below = y + 40, y + 40 + GAP
         block = np.nan_to_num(block)
         shares = block[: len(rows[0]), : len(rows[1])] / max(float(block.max()), 1e-9)
         for i, j in zip(*(shares >= MIN_SHARE).nonzero(), strict=True):
-            ends = [(middles[0][i], above + 6), (middles[1][j], below - SIZE)]
-            parts.append(polyline(ends, "blue", opacity=float(shares[i, j])))
+            line = [(middles[0][i], above + 6), (middles[1][j], below - SIZE)]
+            parts.append(polyline(line, "blue", opacity=float(shares[i, j])))
         for labels, places, base in zip(rows, middles, (above, below), strict=True):
             pairs = zip(labels, places, strict=True)
             parts += [text(x, base, unit, size=SIZE) for unit, x in pairs]
         y = below + 2 * MARGIN
-    return picture(max(width + MARGIN, 240), y, "Alignment of two texts", parts)
+    return picture(max(*ends, 200) + 2 * MARGIN, y, "Alignment of two texts", parts)
 
 
-def centres(labels: Sequence[str]) -> list[float]:
-    """The middles of units that stand side by side."""
-    found, x = [], float(MARGIN)
-    for unit in labels:
-        width = text_width(unit, SIZE)
-        found.append(x + width / 2)
-        x += width + SPACE
-    return found
+def places_of(labels: Sequence[str]) -> tuple[list[float], float]:
+    """The middles of units that stand side by side, and where the last one ends."""
+    widths = np.array([text_width(unit, SIZE) + SPACE for unit in labels])
+    ends = MARGIN + widths.cumsum()
+    return (ends - (widths + SPACE) / 2).tolist(), float(ends[-1])
 
 
 def label(unit: str) -> str:

@@ -8,10 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from html import escape
-from typing import Literal
 from unicodedata import east_asian_width
-
-Anchor = Literal["start", "middle", "end"]
 
 # On light pages, on dark pages.
 COLOURS = {
@@ -64,26 +61,17 @@ def text(
     colour: str = "ink",
     *,
     size: float = 12,
-    anchor: Anchor = "middle",
-    bold: bool = False,
+    anchor: str = "middle",
     room: float | None = None,
 ) -> str:
     """A line of text with its base line at `y`.
 
+    anchor: what is at `x`: "start", "middle" or "end".
     room: maximum width in pixels; longer texts are shrunk.
     """
     if room is not None:
         size = min(size, size * room / max(1.0, text_width(content, size)))
-    return _element(
-        "text",
-        colour,
-        content,
-        x=x,
-        y=y,
-        font_size=size,
-        text_anchor=None if anchor == "start" else anchor,
-        font_weight="bold" if bold else None,
-    )
+    return _element("text", colour, content, x=x, y=y, font_size=size, text_anchor=anchor)
 
 
 def text_width(content: str, size: float) -> float:
@@ -92,15 +80,13 @@ def text_width(content: str, size: float) -> float:
 
 
 def polyline(points: Iterable[tuple[float, float]], colour: str, *, opacity: float = 1) -> str:
-    places = " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
-    shade = None if opacity == 1 else f"{opacity:.2f}"
-    return _element("polyline", f"line {colour}", points=places, opacity=shade)
+    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return _element("polyline", f"line {colour}", points=places, opacity=opacity)
 
 
 def box(x: float, y: float, width: float, height: float, colour: str, *, opacity: float = 1) -> str:
     """A rectangle, filled with the colour, or an outline if its name begins with "line "."""
-    shade = None if opacity == 1 else f"{opacity:.2f}"
-    return _element("rect", colour, x=x, y=y, width=width, height=height, rx=5, opacity=shade)
+    return _element("rect", colour, x=x, y=y, width=width, height=height, rx=5, opacity=opacity)
 
 
 def visible(content: str) -> str:
@@ -117,20 +103,15 @@ def _glyph(char: str) -> str:
     return char if char.isprintable() else "□"
 
 
-def _element(name: str, colour: str, content: str = "", **attributes: float | str | None) -> str:
-    """An element without the attributes that are None."""
-    values = " ".join(
-        f'{key.replace("_", "-")}="{value if isinstance(value, str) else _number(value)}"'
+def _element(name: str, colour: str, content: str = "", **attributes: float | str) -> str:
+    texts = {
+        key.replace("_", "-"): value if isinstance(value, str) else f"{round(value, 2):.10g}"
         for key, value in attributes.items()
-        if value is not None
-    )
+    }
+    values = " ".join(f'{key}="{value}"' for key, value in texts.items())
     end = f">{_content(content)}</{name}>" if content else "/>"
     return f'<{name} class="{colour}" {values}{end}'
 
 
 def _content(content: str) -> str:
     return escape(_NOT_XML.sub("□", content), quote=False)
-
-
-def _number(value: float) -> str:
-    return f"{round(value, 1):.10g}"
