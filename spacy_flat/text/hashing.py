@@ -1,7 +1,7 @@
 """Integer hashes of characters, bigrams and words, [N] at a time."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,6 @@ def hash_bigrams(codes: Hashes, last: Ints) -> Hashes:
     following[last] = 0
     both: Hashes = (codes << _SHIFT) | following
     return both
-
-
-def hash_entries(entries: Sequence[str], size: int, normalise_numbers: bool) -> tuple[Hashes, Ints]:
-    """Hashes and places of the entries that are characters (size 1) or bigrams (size 2)."""
-    places = np.array([i for i, entry in enumerate(entries) if len(entry) == size], dtype=np.int64)
-    codes = hash_characters("".join(entries[place] for place in places), normalise_numbers)
-    return (codes if size == 1 else (codes[::2] << _SHIFT) | codes[1::2]), places
 
 
 def hash_words(words: Iterable[str], form: Any) -> Hashes:

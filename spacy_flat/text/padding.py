@@ -32,7 +32,8 @@ class Ragged:
     def pad(self, rows: Ints) -> tuple[dict[str, Ints], Bools]:
         """The columns of some texts as arrays [rows, longest], and false for padding."""
         places, present = padding(self.counts[rows], self.starts[rows])
-        return {name: take(flat, places, present) for name, flat in self.columns.items()}, present
+        padded = {name: np.where(present, flat[places], 0) for name, flat in self.columns.items()}
+        return padded, present
 
 
 def padding(counts: Ints, starts: Ints) -> tuple[Ints, Bools]:
@@ -41,13 +42,6 @@ def padding(counts: Ints, starts: Ints) -> tuple[Ints, Bools]:
     columns = np.arange(counts.max(initial=0))
     present = columns < counts[:, None]
     return np.where(present, starts[:, None] + columns, 0), present
-
-
-def take(flat: Ints, places: Ints, present: Bools) -> Ints:
-    """Values of a flat array; 0 for padding."""
-    if not len(flat):
-        return np.zeros(places.shape, dtype=np.int64)
-    return np.where(present, flat[places], 0)
 
 
 def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:

@@ -57,16 +57,15 @@ class Units:
 
     @classmethod
     def characters(cls, text: str) -> Units:
-        places = np.arange(len(text) + 1)
-        return cls("char", text, places[:-1], places[1:])
+        places = np.arange(len(text))
+        return cls("char", text, places, places + 1)
 
     @classmethod
     def visible_characters(cls, text: str) -> Units:
         """The characters of a text, except those of zero width."""
-        hidden = [match.start() for match in _ZERO_WIDTH.finditer(text)]
-        if not hidden:
-            return cls.characters(text)
-        places = np.delete(np.arange(len(text)), hidden)
+        places = np.arange(len(text))
+        if hidden := [match.start() for match in _ZERO_WIDTH.finditer(text)]:
+            places = np.delete(places, hidden)
         return cls("char", text, places, places + 1)
 
     def __len__(self) -> int:
@@ -77,10 +76,6 @@ class Units:
         """The characters that are units, if units are characters."""
         every = len(self) == len(self.text)
         return self.text if every else "".join(self.text[place] for place in self.starts.tolist())
-
-    def piece(self, start: int, end: int) -> str:
-        """Units [start, end), if units are characters."""
-        return self.visible[start:end]
 
     def strings(self, start: int, end: int) -> list[str]:
         """Units [start, end), without characters of zero width inside."""

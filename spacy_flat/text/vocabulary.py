@@ -1,7 +1,7 @@
 """The vocabularies of embedding tables: ids of characters, bigrams and words by their hashes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,16 +11,9 @@ from numpy.typing import NDArray
 from ..util.arrays import OOV_BITS, Bools, Float32s, Hashes, Ints
 from ..util.options import Options
 from ..vectors import TextVectors, VectorSource
-from .hashing import (
-    hash_bigrams,
-    hash_characters,
-    hash_entries,
-    hash_words,
-    normalise_word,
-)
+from .hashing import hash_bigrams, hash_characters, hash_words, normalise_word
 from .options import TableOptions
 
-_TEXTS_AT_ONCE = 2000
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -192,31 +185,27 @@ def character_vectors(
 ) -> Pretrained:
     """The pretrained vectors of characters (size 1) or bigrams (size 2)."""
     found = source.read(lambda key: len(key) == size) if source is not None else None
-    entries = found.keys if found is not None else []
-    return select_vectors(found, *hash_entries(entries, size, normalise_numbers), options)
+    keys = found.keys if found is not None else []
+    rows = np.array([row for row, key in enumerate(keys) if len(key) == size], dtype=np.int64)
+    codes = hash_characters("".join(keys[row] for row in rows), normalise_numbers)
+    if size == 2:
+        codes = hash_bigrams(codes, rows[:0])[::2]
+    return select_vectors(found, codes, rows, options)
 
 
 def count_characters(
-    texts: Sequence[str], size: int = 1, normalise_numbers: bool = False
+    texts: Iterable[str], size: int = 1, normalise_numbers: bool = False
 ) -> Counter[int]:
     """The counts of characters (size 1), or of bigrams (size 2), those of the texts' ends included,
     by hash."""
-    counts: Counter[int] = Counter()
-    for some in batches_of_texts(texts):
-        codes = hash_characters("".join(some), normalise_numbers)
-        if size == 2:
-            codes = hash_bigrams(codes, np.cumsum([len(text) for text in some]) - 1)
-        add_counts(counts, codes)
-    return counts
-
-
-def batches_of_texts(texts: Iterable[str]) -> Iterator[Sequence[str]]:
-    """The non-empty texts, some at a time."""
     filled = [text for text in texts if text]
-    for start in range(0, len(filled), _TEXTS_AT_ONCE):
-        yield filled[start : start + _TEXTS_AT_ONCE]
+    codes = hash_characters("".join(filled), normalise_numbers)
+    if size == 2:
+        ends = np.cumsum([len(text) for text in filled], dtype=np.int64) - 1
+        codes = hash_bigrams(codes, ends)
+    return count_codes(codes)
 
 
-def add_counts(counts: Counter[int], codes: NDArray[np.integer]) -> None:
+def count_codes(codes: NDArray[np.integer]) -> Counter[int]:
     distinct, times = np.unique(codes, return_counts=True)
-    counts.update(dict(zip(distinct.tolist(), times.tolist(), strict=True)))
+    return Counter(dict(zip(distinct.tolist(), times.tolist(), strict=True)))

@@ -80,7 +80,6 @@ def test_segments_cover_the_text_and_fit(text: str, limits: tuple[int, int]) -> 
         ("一二三，四五，六七八九，十", (8,), "一二三，四五，|六七八九，十"),
         # A comma may be within an entity, a sentence end may not.
         ("一二三四，五六七八九，十。十一", (8, 2), "一二三四，|四，五六七八九，|九，十。十一"),
-        ("一二三，四五六。七八九", (8, 2), "一二三，四五六。|七八九"),
         ("一二三四五六七八九十", (6, 2), "一二三四五六|五六七八九十"),
         ("一二三四五六七", (4, 40), "一二三四|三四五六|五六七"),  # at most half
     ],
@@ -95,7 +94,6 @@ def test_where_texts_are_split(text: str, limits: tuple[int, ...], expected: str
     [
         ("Он жил в Москве и работал . Потом уехал в Казань .", "Он жил в Москве и работал ."),
         ('He said : " Go home . " Then he left the house', 'He said : " Go home . "'),
-        ("He came . and she ( of Rome ) went with all of them", "He came ."),
         ("the writer J. K. Rowling , who came late , left at", "the writer J. K. Rowling ,"),
         ("a b c d e f g h i j k l", "a b c d e f g h"),
     ],
@@ -118,22 +116,6 @@ def test_joining_loses_no_entity_that_is_not_cut(
     assert set(whole) <= set(found)
     assert found == sorted(found)
     assert all(left.end <= right.start for left, right in pairwise(found))
-
-
-@given(annotated(), st.integers(2, 30))
-def test_an_overlap_keeps_entities_of_half_its_width(
-    annotated: tuple[str, list[EntitySpan]], overlap: int
-) -> None:
-    spans = [span for span in annotated[1] if span.end - span.start <= overlap // 2]
-    assert joined(split("字" * 120, 2 * overlap, overlap), spans) == spans
-
-
-@pytest.mark.parametrize("offset", range(40, 220, 7))
-def test_entities_stay_whole_at_spaces(offset: int) -> None:
-    text = ("word " * 100)[:offset] + " New York Times " + "word " * 60
-    start = text.index("New")
-    span = EntitySpan(start, start + 14, "ORG")
-    assert joined(split(text, 60, 30), [span]) == [span]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A text in characters or in tokens, and entities between the two."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,21 +22,13 @@ def docs(draw: st.DrawFn) -> Doc:
 
 
 @given(docs())
-def test_token_ends_are_those_of_the_tokens(doc: Doc) -> None:
-    heads, tails = token_ends(doc)
-    assert heads.tolist() == [token.idx for token in doc]
-    assert tails.tolist() == [token.idx + len(token) for token in doc]
-    assert heads.dtype == tails.dtype == np.int64
-
-
-@given(docs())
 def test_units_are_characters_or_tokens(doc: Doc) -> None:
     chars, tokens = Units.of(doc, "char"), Units.of(doc, "token")
     assert chars.strings(0, len(chars)) == list(doc.text)
     assert tokens.strings(0, len(tokens)) == [token.text for token in doc]
-    assert len(chars) == len(doc.text)
-    assert len(tokens) == len(doc)
-    assert chars.text == tokens.text == doc.text
+    heads, tails = token_ends(doc)
+    assert heads.tolist() == [token.idx for token in doc]
+    assert tails.tolist() == [token.idx + len(token) for token in doc]
 
 
 @given(docs(), st.data())
@@ -76,16 +67,6 @@ def test_entities_that_cut_tokens_take_those_that_they_touch(
     assert [span[:2] for span in found] == expected
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "expected"),
-    [(0, 2, "中国"), (0, 4, "中国"), (2, 5, "A"), (2, 4, None), (2, 8, "A B"), (8, 9, None)],
-)
-def test_white_space_is_trimmed(start: int, end: int, expected: str | None) -> None:
-    units = Units.characters("中国 \nA B \n")
-    found = units.to_characters([EntitySpan(start, end, "LOC")])
-    assert [units.text[s.start : s.end] for s in found] == ([expected] if expected else [])
-
-
 @pytest.mark.parametrize("mark", "\u200b\u2060\ufeff\u00ad")
 def test_characters_of_zero_width_are_passed_over(mark: str) -> None:
     text = f"{mark}在北{mark}京{mark}大学 A{mark}b"
@@ -101,16 +82,13 @@ def test_characters_of_zero_width_are_passed_over(mark: str) -> None:
     ("text", "read"),
     [
         ("FORD OPENS PLANT", "ford opens plant"),
-        ("DEAR ANNA, THE 3D PRINTER IS IN HULL!", "dear anna, the 3d printer is in hull!"),
         ("Dear Anna,\nTHE PLANT IS OPEN\nJohn", "Dear Anna,\nthe plant is open\nJohn"),
-        ("ТАСС ПИШЕТ: ВСЁ ХОРОШО", "тасс пишет: всё хорошо"),
         ("İZMİR IS A CITY", "İzmİr is a city"),
         ("FORD OPENS PLANT\x1fBBC NEWS", "ford opens plant\x1fBBC NEWS"),
         ("BBC NEWS\nITV NEWS", None),
         ("J. R. R. T. W.", None),
         ("Ford OPENS PLANT TODAY", None),
         ("NBA、CBA、WTO三家", None),
-        ("1 2 3 4", None),
     ],
 )
 def test_lines_in_capitals_are_lowered(text: str, read: str | None) -> None:
@@ -123,10 +101,5 @@ def test_characters_keep_their_positions(text: str) -> None:
     assert len(read) == len(text)
     assert read.lower() == text.lower()
     assert lower_capitals(read) == read
-
-
-def test_tokens_are_lowered_and_characters_not() -> None:
-    doc = Doc(VOCAB, ["FORD", "OPENS", "PLANT"])
-    assert Units.as_read(doc, "token").strings(0, 3) == ["ford", "opens", "plant"]
-    assert Units.of(doc, "token").strings(0, 3) == ["FORD", "OPENS", "PLANT"]
-    assert Units.as_read(doc, "char").text == doc.text == "FORD OPENS PLANT "
+    tokens = Units.as_read(Doc(VOCAB, ["FORD", "OPENS", "PLANT"]), "token")
+    assert tokens.strings(0, 3) == ["ford", "opens", "plant"]

@@ -4,7 +4,6 @@ Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 """
 
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -24,8 +23,7 @@ from ...text.vocabulary import (
     NewTable,
     TableVocab,
     Vocabulary,
-    add_counts,
-    batches_of_texts,
+    count_codes,
     pack,
     select_vectors,
     unpack,
@@ -79,7 +77,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
         """In training, the gazetteer adds some of its names."""
         if not segments:
             return
-        pieces = [texts[segment.text].piece(segment.start, segment.end) for segment in segments]
+        pieces = [texts[segment.text].visible[segment.start : segment.end] for segment in segments]
         chars = self.characters(pieces, self.lexicon.snapshot.simplifier)
         found = self.words_in(pieces)
         if is_train and self.gazetteer is not None:
@@ -262,9 +260,7 @@ def _table_of_words(
     texts: Sequence[str], lexicon: Lexicon, source: VectorSource | None, options: LatticeOptions
 ) -> NewTable:
     """Of the lexicon's words, by their ids."""
-    counts: Counter[int] = Counter()
-    for some in batches_of_texts(texts):
-        add_counts(counts, lexicon.match(some).words)
+    counts = count_codes(lexicon.match(texts).words)
     found = source.read(lexicon.__contains__) if source is not None else None
     ids = np.array([lexicon.index(key) for key in found.keys] if found else [], dtype=np.uint64)
     pretrained = select_vectors(found, ids, np.arange(len(ids)), options)

@@ -60,7 +60,9 @@ class SequenceFeaturiser(SegmentFeaturiser):
         if not segments:
             return
         if self.unit == "char":
-            parts = [texts[segment.text].piece(segment.start, segment.end) for segment in segments]
+            parts = [
+                texts[segment.text].visible[segment.start : segment.end] for segment in segments
+            ]
             units = self.characters(parts, self.simplifier)
             make: Callable[..., CharBatch | WordBatch] = CharBatch
         else:
