@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
-from itertools import count
 from random import Random
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from spacy_flat.translator.batch import (
-    END,
-    START,
-    PaddedIds,
-    similar_lengths,
-)
+from spacy_flat.nn.layers import sinusoids
+from spacy_flat.translator.batch import END, START, PaddedIds, similar_lengths
 from spacy_flat.translator.featuriser import TranslationFeaturiser
 from spacy_flat.translator.model import IdPair, batches
 from spacy_flat.translator.options import Seq2SeqOptions
@@ -25,7 +19,6 @@ from spacy_flat.translator.options import Seq2SeqOptions
 WARMUP = 400  # steps
 RATE = 1e-3  # after them
 BATCH = 3000  # characters and pieces, with padding
-MAX_RATIO, MARGIN = 2.0, 10  # of the longest translation, as the component's defaults
 
 
 class PlainTransformer(nn.Module):
@@ -38,38 +31,31 @@ class PlainTransformer(nn.Module):
         self.target = nn.Embedding(encoder.sizes["target"], D)
         for table in (self.source, self.target):
             nn.init.normal_(table.weight, std=D**-0.5)
+        sizes = (D, options.num_heads, options.encoder_layers, options.decoder_layers)
         self.transformer = nn.Transformer(
-            D,
-            options.num_heads,
-            options.encoder_layers,
-            options.decoder_layers,
-            options.ff_width,
-            options.dropout,
+            *(*sizes, options.ff_width, options.dropout),
             batch_first=True,
             norm_first=options.norm == "pre",
         )
         self.dropout = nn.Dropout(options.dropout)
 
-    def forward(self, source: PaddedIds, target: Tensor, present: Tensor) -> Tensor:
+    def forward(self, source: PaddedIds, target: Tensor) -> Tensor:
         """[B, T, ids] scores of what follows each place of the target."""
-        reads = torch.from_numpy(source.ids)
         absent = torch.from_numpy(~source.present)
         T = target.shape[1]
         hidden = self.transformer(
-            self.embed(self.source, reads),
+            self.embed(self.source, torch.from_numpy(source.ids)),
             self.embed(self.target, target),
             tgt_mask=torch.ones(T, T).triu(1).bool(),
             src_key_padding_mask=absent,
-            tgt_key_padding_mask=~present,
             memory_key_padding_mask=absent,
         )
         return hidden @ self.target.weight.T
 
-    def embed(self, table: nn.Embedding, keys: Tensor) -> Tensor:
+    def embed(self, table: nn.Embedding, ids: Tensor) -> Tensor:
         D = table.embedding_dim
-        rates = torch.exp(torch.arange(0, D, 2) * (-math.log(10000.0) / D))
-        angles = torch.arange(keys.shape[1])[:, None] * rates
-        return self.dropout(table(keys) * D**0.5 + torch.cat([angles.sin(), angles.cos()], dim=1))
+        positions = sinusoids(torch.arange(ids.shape[1]), D)
+        return self.dropout(table(ids) * D**0.5 + positions)
 
 
 def train(
@@ -85,43 +71,38 @@ def train(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / WARMUP, (WARMUP / (step + 1)) ** 0.5)
     )
-    all_batches = list(batches(pairs, BATCH))
+    chance = Random(1)
+    every_batch = list(batches(pairs, BATCH))
     end = time.process_time() + seconds
-    for step in count():
-        if time.process_time() > end:
-            return network.eval()
-        if step % len(all_batches) == 0:
-            Random(step).shuffle(all_batches)
-        batch = all_batches[step % len(all_batches)]
-        present = torch.from_numpy(batch.inputs.present)
-        scores = network(batch.source, torch.from_numpy(batch.inputs.ids), present)[present]
+    while time.process_time() < end:
+        batch = chance.choice(every_batch)
+        scores = network(batch.source, torch.from_numpy(batch.inputs.ids))
+        found = scores[torch.from_numpy(batch.inputs.present)]
         gold = torch.from_numpy(batch.targets)
-        loss = cross_entropy(scores, gold, label_smoothing=options.label_smoothing)
         optimizer.zero_grad()
-        loss.backward()
+        cross_entropy(found, gold, label_smoothing=options.label_smoothing).backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-    raise AssertionError
+    return network.eval()
 
 
 @torch.inference_mode()
 def translate(
     network: PlainTransformer, encoder: TranslationFeaturiser, texts: Sequence[str]
 ) -> list[str]:
-    """The most probable piece each time, without a cache."""
+    """The most probable piece each time, without a cache; lengths as the component's defaults."""
     sources = [encoder.source_ids(text) for text in texts]
     found = [""] * len(texts)
     for rows in similar_lengths([sources], BATCH):
         source = PaddedIds.of([sources[row] for row in rows])
         ids = torch.full((len(rows), 1), START)
-        for _ in range(int(MAX_RATIO * source.ids.shape[1]) + MARGIN):
-            scores = network(source, ids, torch.ones_like(ids).bool())[:, -1]
-            ids = torch.cat([ids, scores.argmax(1, keepdim=True)], dim=1)
+        for _ in range(2 * source.ids.shape[1] + 10):
+            best = network(source, ids)[:, -1].argmax(1, keepdim=True)
+            ids = torch.cat([ids, best], dim=1)
             if (ids == END).any(dim=1).all():
                 break
         for row, own in zip(rows, ids[:, 1:].tolist(), strict=True):
-            written = own[: own.index(END)] if END in own else own
-            stretches = encoder.stretches(written)
+            stretches = encoder.stretches(own[: own.index(END)] if END in own else own)
             found[row] = "".join(each for each in stretches if isinstance(each, str))
     return found

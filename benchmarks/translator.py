@@ -11,6 +11,7 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -47,12 +48,7 @@ def make_network(config: Path) -> Seq2Seq:
     return network
 
 
-def sources(n: int, length: int) -> list[Ints]:
-    ids = np.random.default_rng(0).integers(FIRST, N_CHARACTERS, size=(n, length))
-    return [np.array([*row[:-1], END]) for row in ids]
-
-
-def cached(network: Seq2Seq, texts: list[Ints], beam: int) -> None:
+def cached(beam: int, network: Seq2Seq, texts: list[Ints]) -> None:
     how = Fixed(beam, no_repeat_ngram=0)
     search(network, [Source(ids) for ids in texts], how, N_PLACEHOLDERS)
 
@@ -65,13 +61,10 @@ def all_again(network: Seq2Seq, texts: list[Ints]) -> None:
         written = np.concatenate([written, best[:, None]], axis=1)
 
 
-def pieces_per_second(run: Callable[[], None], n_pieces: int) -> float:
-    seconds = []
-    for _ in range(3):
-        start = time.process_time()
-        run()
-        seconds.append(time.process_time() - start)
-    return n_pieces / min(seconds)
+def seconds(run: Callable[..., None], network: Seq2Seq, texts: list[Ints]) -> float:
+    start = time.process_time()
+    run(network, texts)
+    return time.process_time() - start
 
 
 @torch.no_grad()
@@ -85,14 +78,12 @@ def main() -> None:
     network = make_network(options.config)
     print("| Sentences | Length | Greedy | Beam 5 | All again |\n|---|---|---|---|---|")
     for n, length in product(options.batches, options.lengths):
-        texts = sources(n, length)
-        runs: list[Callable[[], None]] = [
-            lambda texts=texts: cached(network, texts, 1),  # type: ignore[misc]
-            lambda texts=texts: cached(network, texts, 5),  # type: ignore[misc]
-            lambda texts=texts: all_again(network, texts),  # type: ignore[misc]
-        ]
-        found = [f"{pieces_per_second(run, n * length):,.0f}" for run in runs]
-        print(f"| {n} | {length} | {' | '.join(found)} |", flush=True)
+        ids = np.random.default_rng(0).integers(FIRST, N_CHARACTERS, size=(n, length))
+        texts = [np.array([*row[:-1], END]) for row in ids]
+        runs = (partial(cached, 1), partial(cached, 5), all_again)
+        best = [min(seconds(run, network, texts) for _ in range(3)) for run in runs]
+        cells = [f"{n * length / each:,.0f}" for each in best]
+        print(f"| {n} | {length} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
