@@ -38,20 +38,17 @@ class PaddedIds:
 class TranslationBatch:
     """Some pairs. Each row predicts the next id of the target from those before it."""
 
-    rows: Ints  # [B] numbers among all pairs
     source: PaddedIds  # [B, S]
     inputs: PaddedIds  # [B, T] each target without its last id
     targets: Ints  # [M] each target without its first id, row by row
 
     @classmethod
-    def of(cls, rows: Ints, sources: Sequence[Ints], targets: Sequence[Ints]) -> TranslationBatch:
-        """sources, targets: of all pairs, each with its marks."""
-        own = [targets[row] for row in rows]
+    def of(cls, sources: Sequence[Ints], targets: Sequence[Ints]) -> TranslationBatch:
+        """sources, targets: with their marks."""
         return cls(
-            rows,
-            PaddedIds.of([sources[row] for row in rows]),
-            PaddedIds.of([target[:-1] for target in own]),
-            np.concatenate([target[1:] for target in own]),
+            PaddedIds.of(sources),
+            PaddedIds.of([target[:-1] for target in targets]),
+            np.concatenate([target[1:] for target in targets]),
         )
 
 

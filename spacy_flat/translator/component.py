@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -146,7 +147,11 @@ class Seq2SeqTranslator(NetworkPipe):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
         self.require_initialised()
         settings = {each.name: getattr(self, each.name) for each in fields(BeamSearch)}
-        how = BeamSearch(**settings | {k: v for k, v in search.items() if v is not None})
+        how = BeamSearch(**settings | search)
+        for own in self.settings():
+            if own.name in search:
+                value = search[own.name]
+                require(own.name, value, partial(own.check.accepts, value), own.check.wanted)
         wanted = f"from 1 to beam, which is {how.beam}"
         require("n_best", n_best, lambda: 1 <= n_best <= how.beam, wanted)
         glossary = {} if glossary is None else glossary
@@ -211,7 +216,7 @@ class Seq2SeqTranslator(NetworkPipe):
         self, examples: list[Example], drop: float, losses: dict[str, float]
     ) -> bool:
         """Pairs that are too long are skipped."""
-        texts = joined(all_texts(examples), self.join_rate, self._longest)
+        texts = joined(all_texts(examples), self.join_rate, self.featuriser.options.longest_pair)
         pairs = self._learnable(texts, self._known_names(), self.placeholder_rate)
         if not pairs:
             return False
@@ -223,16 +228,12 @@ class Seq2SeqTranslator(NetworkPipe):
                 self.backward(network.training_loss(batch) * scale, losses)
         return True
 
-    @property
-    def _longest(self) -> int:
-        longest: int = self.featuriser.options.longest_pair
-        return longest
-
     def _learnable(
         self, texts: Iterable[Texts], names: NameTable | None = None, share: float = 0.0
     ) -> list[IdPair]:
         """The pairs that aren't too long; further arguments as in `encode`."""
-        featuriser, longest = self.featuriser, self._longest
+        featuriser = self.featuriser
+        longest = featuriser.options.longest_pair
         short = (each for each in texts if len(each.source) <= longest)
         pairs = (encode(each, featuriser, names, share) for each in short)
         return [pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest + 2]
@@ -282,7 +283,7 @@ class Seq2SeqTranslator(NetworkPipe):
 
     def _check_lengths(self, texts: Sequence[Texts]) -> None:
         """Warn about texts that are too long. Raises ValueError (F400) if all are."""
-        longest = self._longest
+        longest = self.featuriser.options.longest_pair
         left_out = sum(
             max(map(len, each)) > longest and not self._learnable([each]) for each in texts
         )

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..util.arrays import Bools, Floats, Ints
-from ..util.options import Options, option
 from .batch import END, NAMES, START, PaddedIds
 
 if TYPE_CHECKING:
@@ -24,20 +23,13 @@ MARGIN = 10  # pieces that any translation may have beyond `max_ratio`
 
 
 @dataclass(frozen=True)
-class BeamSearch(Options):
-    """Settings of the search. Raises ValueError (F341) for a value out of range."""
+class BeamSearch:
+    """Settings of the search; see the component."""
 
-    beam: int = option(1, "hypotheses of each sentence; 1 is greedy", min=1, max=100)
-    length_penalty: float = option(
-        1.0,
-        "α of Wu et al. (2016), equation 14: divides scores by ((5 + length) / 6)^α",
-        min=0,
-        max=10,
-    )
-    max_ratio: float = option(
-        2.0, "maximum pieces for each one of the source, plus MARGIN", min=0.01, max=100
-    )
-    no_repeat_ngram: int = option(5, "length of sequences that may not repeat; 0: all may", min=0)
+    beam: int = 1
+    length_penalty: float = 1.0
+    max_ratio: float = 2.0
+    no_repeat_ngram: int = 5
 
     def longest(self, source: Source) -> int:
         """Maximum ids of a translation, with its end mark."""
@@ -88,14 +80,13 @@ def search(
     while len(beams.sentences):
         forbidden = beams.forbidden(network.n_ids, how.no_repeat_ngram)
         # Twice as many as W: at most W rows end, so W candidates continue.
-        scores, places = network.best(
-            beams.last, state, beams.scores, forbidden, beams.pending, 2 * W
-        )
+        last = beams.ids[:, -1]
+        scores, places = network.best(last, state, beams.scores, forbidden, beams.pending, 2 * W)
         rows = places // network.n_ids + W * np.arange(len(places))[:, None]
         ids = places % network.n_ids
         is_end = ids == END
         for place, rank in np.argwhere(is_end[:, :W] & np.isfinite(scores[:, :W])).tolist():
-            written = beams.ids[rows[place, rank]].tolist()
+            written = beams.ids[rows[place, rank], 1:].tolist()
             score = how.score(scores[place, rank], len(written) + 1)
             ended[beams.sentences[place]].append(Hypothesis(written, score))
         others = np.argsort(is_end, axis=1, kind="stable")[:, :W]
@@ -116,7 +107,7 @@ class Beams:
 
     sentences: [B] their numbers.
     scores: [B, W] log-probabilities; −∞ for unused rows.
-    ids: [N, t] written so far.
+    ids: [N, 1 + t] written so far, after the mark of the start.
     pending: [N, P] placeholders still to write.
     limits: [B] ids that each may have.
     """
@@ -136,22 +127,17 @@ class Beams:
         return cls(
             np.arange(B),
             scores,
-            np.zeros((B * W, 0), dtype=np.int64),
+            np.full((B * W, 1), START),
             (np.arange(n_placeholders) < n_names[:, None]).repeat(W, axis=0),
             np.array([how.longest(source) for source in sources]),
         )
 
-    @property
-    def last(self) -> Ints:
-        """[N] the last ids of the rows."""
-        return self.ids[:, -1] if self.ids.shape[1] else np.full(len(self.ids), START)
-
     def forbidden(self, n_ids: int, no_repeat_ngram: int) -> Bools:
         """[N, V] ids that can't come next."""
         found = np.zeros((len(self.ids), n_ids), dtype=np.bool_)
-        written = self.ids.shape[1]
+        written = self.ids.shape[1] - 1
         left = self.limits.repeat(self.scores.shape[1]) - written
-        forbid_repeats(self.ids, no_repeat_ngram, found)
+        forbid_repeats(self.ids[:, 1:], no_repeat_ngram, found)
         # There may be room only for pending placeholders.
         found[left <= self.pending.sum(axis=1) + 1] = True
         found[:, :NAMES] = True

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import srsly
@@ -34,12 +34,7 @@ READ_AS = str.maketrans(
 )
 
 
-class Slot(NamedTuple):
-    """Characters [start, end) of a text, replaced by placeholder `number`."""
-
-    start: int
-    end: int
-    number: int
+Slot = tuple[int, int, int]  # characters [start, end) of a text, and the number of a placeholder
 
 
 @dataclass(frozen=True)
@@ -187,7 +182,7 @@ def _with_slots(
 ) -> Iterator[Ints]:
     """The ids of the stretches between slots, and of the slots."""
     start = 0
-    for slot in slots:
-        yield from (ids(start, slot.start), np.array([NAMES + slot.number]))
-        start = slot.end
+    for first, last, number in slots:
+        yield from (ids(start, first), np.array([NAMES + number]))
+        start = last
     yield ids(start, len(text))

@@ -26,13 +26,8 @@ class IdPair(NamedTuple):
     target: Ints
 
 
-class BatchScores(NamedTuple):
-    """Scores [M, V] of each id to come next in the targets of some pairs."""
-
-    batch: TranslationBatch
-    scores: "Tensor"
-
-
+# Some pairs, and scores [M, V] of each id to come next in their targets
+BatchScores = tuple[TranslationBatch, "Tensor"]
 Seq2SeqModel = Model[list[IdPair], Iterator[BatchScores]]
 
 
@@ -60,14 +55,14 @@ def predict(model: Seq2SeqModel, pairs: list[IdPair]) -> Iterator[BatchScores]:
     for batch in batches(pairs, featuriser_of(model).options.batch_size):
         with shim_of(model).predicting() as network:
             scores = network(batch)
-        yield BatchScores(batch, scores)
+        yield batch, scores
 
 
 def batches(pairs: Sequence[IdPair], batch_size: int) -> Iterator[TranslationBatch]:
     """Batches of pairs of similar lengths."""
     sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
     for rows in similar_lengths(sides, batch_size):
-        yield TranslationBatch.of(rows, *sides)
+        yield TranslationBatch.of(*([side[row] for row in rows] for side in sides))
 
 
 def generate(
@@ -77,13 +72,11 @@ def generate(
     options = featuriser_of(model).options
     found: list[list[Hypothesis]] = [[] for _ in sources]
     with shim_of(model).predicting():
-        # All hypotheses of a batch are computed at once.
-        for rows in similar_lengths(
-            [[each.ids for each in sources]], options.batch_size // how.beam
-        ):
+        size = options.batch_size // how.beam  # hypotheses are computed at once
+        for rows in similar_lengths([[each.ids for each in sources]], size):
             some = [sources[row] for row in rows]
             own = search(network_of(model), some, how, options.placeholders)
-            for row, hypotheses in zip(rows.tolist(), own, strict=True):
+            for row, hypotheses in zip(rows, own, strict=True):
                 found[row] = hypotheses
     return found
 

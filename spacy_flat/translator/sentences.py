@@ -27,7 +27,7 @@ class TextPart(NamedTuple):
     def slots(self) -> list[Slot]:
         """The places of the names, counted from the part's start."""
         return [
-            Slot(start - self.start, end - self.start, number)
+            (start - self.start, end - self.start, number)
             for number, (start, end) in enumerate(name.span for name in self.names)
         ]
 

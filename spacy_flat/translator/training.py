@@ -10,7 +10,7 @@ from typing import NamedTuple
 from spacy.training import Example
 
 from ..text.units import Units
-from .featuriser import Slot, TranslationFeaturiser
+from .featuriser import TranslationFeaturiser
 from .model import IdPair
 from .names import NameTable, Placeholder
 from .numbers import latin_words
@@ -74,8 +74,8 @@ def encode(
     numbers = list(range(len(drawn)))
     if drawn and random.random() < 0.5:
         numbers = sorted(random.sample(range(most), len(drawn)))
-    source = [Slot(*own, number) for number, (own, _) in zip(numbers, drawn, strict=True)]
-    target = [Slot(*other, number) for number, (_, other) in zip(numbers, drawn, strict=True)]
+    source = [(*own, number) for number, (own, _) in zip(numbers, drawn, strict=True)]
+    target = [(*other, number) for number, (_, other) in zip(numbers, drawn, strict=True)]
     return IdPair(
         featuriser.source_ids(texts.source, source),
         featuriser.target_ids(texts.target, sorted(target)),

@@ -35,7 +35,7 @@ def sentences(*lengths: int, seed: int = 0) -> list[Ints]:
 def log_prob_of_next(network: Seq2Seq, source: Ints, written: list[int]) -> torch.Tensor:
     """[K] with everything computed anew."""
     target = np.array([START, *written, END])
-    scores = network(TranslationBatch.of(np.array([0]), [source], [target]))
+    scores = network(TranslationBatch.of([source], [target]))
     return scores[-1].double().log_softmax(0)
 
 
@@ -129,7 +129,7 @@ def test_it_is_the_published_network(norm: str) -> None:
         each += 0.1 * torch.randn_like(each)
     sources = sentences(2, 5)
     targets = [np.array([START, 6, 7, 9, END]), np.array([START, 8, END])]
-    batch = TranslationBatch.of(np.array([0, 1]), sources, targets)
+    batch = TranslationBatch.of(sources, targets)
 
     def embed(table: nn.Embedding, keys: Ints) -> torch.Tensor:
         return table(torch.from_numpy(keys)) * 4 + sinusoids(torch.arange(keys.shape[1]), 16)
@@ -151,7 +151,7 @@ def test_cached_is_uncached(norm: str) -> None:
     sources = sentences(5, 3, 9)
     rng = np.random.default_rng(1)
     targets = [np.array([START, *rng.integers(FIRST, 17, size=n), END]) for n in (70, 6, 40)]
-    batch = TranslationBatch.of(np.arange(3), sources, targets)
+    batch = TranslationBatch.of(sources, targets)
     state = net.encode(PaddedIds.of(sources))
     steps = [net.scores(net.decode(keys[:, None], state)) for keys in batch.inputs.ids.T]
     found = torch.stack(steps, dim=1)[torch.from_numpy(batch.inputs.present)]
