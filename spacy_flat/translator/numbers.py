@@ -14,6 +14,7 @@ from .names import Placeholder
 FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−", "0123456789.%--")
 DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
+MAX_LENGTH = 24  # of a numeral with Chinese characters
 LARGE = {10**12: "trillion", 10**9: "billion", 10**6: "million"}
 _MONTHS = "January February March April May June July August September October November December"
 MONTHS = _MONTHS.split()
@@ -76,6 +77,8 @@ def value(numeral: str) -> Decimal | None:
     """1.5万 → 15000, 三百五 → 350; None if it isn't one number."""
     if re.fullmatch(r"\d[\d,]*(\.\d+)?", numeral):
         return Decimal(numeral.replace(",", ""))
+    if len(numeral) > MAX_LENGTH:
+        return None
     if numeral in DIGITS:
         return Decimal(DIGITS[numeral])
     if parts := re.fullmatch(rf"(.+)点([{_HAN}\d]+)([百千万亿]*)", numeral):
