@@ -266,7 +266,7 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
 # What components and their parts call of each other.
 INTERNAL = {
     *("build_network", "check_tokens", "known_labels", "learn_tokens", "merged_labels"),
-    *("register_labels", "training_examples", "trusted_words", "featuriser"),
+    *("register_labels", "initialize_with", "trusted_words", "featuriser"),
     *("compare", "components_before", "features", "knows_equals", "logits", "make_docs"),
     *("of", "probabilities", "similarities", "spans_of", "choose"),
 }

@@ -295,21 +295,22 @@ class CRFEntityRecognizer(LabelledPipe):
         scores: dict[str, Any] = super().score(examples, label_map=self.label_map, **kwargs)
         return scores
 
-    def training_examples(
+    def initialize_with(
         self,
         get_examples: Callable[[], Iterable[Example]],
         labels: Sequence[str] | None,
         vectors: Mapping[str, VectorSource | None],
-    ) -> list[Example]:
-        """The examples to initialise with; none if there are none and no labels either. Sets the
-        labels (by default, those of the examples) and keeps those added before.
+        build: Callable[[list[Example]], Vocabulary],
+    ) -> None:
+        """Build the network for the labels (by default, those of the examples), those added before,
+        and the vocabulary that `build` makes. Does nothing without examples and labels.
 
         Raises ValueError without labels (F301), for an invalid label (F302) and for an unknown
         unannotated label (F242); TypeError for labels in a single string (F026) and for vectors
         of another type (F040).
         """
         if self.lacks_examples(get_examples) and not (labels or self.known_labels):
-            return []
+            return
         check_sources(**vectors)
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples = list(get_examples())
@@ -318,15 +319,12 @@ class CRFEntityRecognizer(LabelledPipe):
             raise ValueError(Errors.F301.format(name=self.name))
         self.cfg["labels"] = labels
         self._check_unannotated(labels)
-        return examples
-
-    def build_network(self, examples: Sequence[Example], vocabulary: Vocabulary) -> None:
-        """Build the network for the labels and the vocabulary of the training texts."""
+        vocabulary = build(examples)
         self.temperature = self.given["temperature"]  # it was fitted to another network
         docs = [example.predicted for example in examples]
         if vocabulary.featuriser.unit == "token":
             self.learn_tokens(docs)
-        sizes = {"labels": self.cfg["labels"], **vocabulary.featuriser.sizes}
+        sizes = {"labels": labels, **vocabulary.featuriser.sizes}
         initialise_network(self.model, docs, vocabulary, sizes, self.name)
 
     def _check_unannotated(self, labels: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
 from ...pipe import setting
 from ...text.units import EntitySpan, Units
+from ...text.vocabulary import Vocabulary
 from ...util.log import logger
 from ...vectors import VectorSource
 from ...viz.lattice import MAX_DRAWN, draw
@@ -115,29 +116,24 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, bigrams (two
             neighbouring characters) and words.
 
-        Raises TypeError for vectors (F040) of another type; otherwise as `training_examples`.
+        Raises TypeError for vectors (F040) of another type; otherwise as `initialize_with`.
         """
         vectors = {
             "char_vectors": char_vectors,
             "bigram_vectors": bigram_vectors,
             "word_vectors": word_vectors,
         }
-        examples = self.training_examples(get_examples, labels, vectors)
-        if not examples:
-            return
-        lexicon = jieba_lexicon() if lexicon is None else lexicon
-        texts = [Units.visible_characters(example.predicted.text).visible for example in examples]
-        self._report_coverage(lexicon, texts)
-        mentions = [name for example in examples for name in names_in(example.reference)]
-        vocabulary = build_vocabulary(
-            self.featuriser.options,
-            texts,
-            lexicon,
-            labels=self.cfg["labels"],
-            mentions=mentions,
-            **vectors,
-        )
-        self.build_network(examples, vocabulary)
+
+        def build(examples: Sequence[Example]) -> Vocabulary:
+            words = jieba_lexicon() if lexicon is None else lexicon
+            docs = [example.predicted for example in examples]
+            texts = [Units.visible_characters(doc.text).visible for doc in docs]
+            self._report_coverage(words, texts)
+            names = [name for example in examples for name in names_in(example.reference)]
+            options, labels = self.featuriser.options, self.cfg["labels"]
+            return build_vocabulary(options, texts, words, labels=labels, mentions=names, **vectors)
+
+        self.initialize_with(get_examples, labels, vectors, build)
 
     def _report_coverage(self, lexicon: Lexicon, texts: Sequence[str]) -> None:
         """Log how much of the texts is in the lexicon; warn (W301) if it is almost nothing."""

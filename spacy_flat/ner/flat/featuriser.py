@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import srsly
 
 from ...errors import Warnings
-from ...lexicon import NOT_ENTITY, Lexicon, Snapshot
+from ...lexicon import NOT_ENTITY, Lexicon
 from ...lexicon.snapshot import N_BANDS
 from ...text.featuriser import SegmentFeaturiser
 from ...text.padding import Ragged, group_by_cost
@@ -28,7 +28,7 @@ from ...text.vocabulary import (
     select_vectors,
     unpack,
 )
-from ...util.arrays import Float32s, Ints
+from ...util.arrays import Ints
 from ...util.simplified import Simplifier
 from ...vectors import VectorSource
 from ..batch import LatticeBatch
@@ -55,7 +55,6 @@ class LatticeFeaturiser(SegmentFeaturiser):
     name_types: Sequence[int] = ()
     gazetteer: Gazetteer | None = None  # for training
     _warned: set[str] = field(default_factory=set, init=False, repr=False)
-    _trusted: Any = field(default=None, init=False, repr=False)
 
     @classmethod
     def empty(cls, options: LatticeOptions) -> "LatticeFeaturiser":
@@ -138,32 +137,17 @@ class LatticeFeaturiser(SegmentFeaturiser):
         trust: default trust of words with the type of a label.
         """
         lexicon = self.lexicon.snapshot
-        trusts = self._trusts(lexicon, labels, trust)
-        if trusts is None:
+        names = lexicon.type_names
+        default = np.array([trust * (name in labels) + (name == NOT_ENTITY) for name in names])
+        if not default.any() and lexicon.trusts.max(initial=0) <= 0:  # the network decides
             return
         found = lexicon.match(texts)
-        types, own = lexicon.types[found.words], trusts[found.words].astype(np.float64)
+        types, own = lexicon.types[found.words], lexicon.trusts[found.words].astype(np.float64)
+        own = np.where(own < 0, default[types], own) * np.isin(names, [*labels, NOT_ENTITY])[types]
         columns = found.texts, found.starts, found.ends, types, own
         chosen = (column[own > 0].tolist() for column in columns)
         for text, start, end, type, each in zip(*chosen, strict=True):
-            yield text, EntitySpan(start, end, lexicon.type_names[type]), each
-
-    def _trusts(self, lexicon: Snapshot, labels: Sequence[str], trust: float) -> Float32s | None:
-        """[N] of all words, 0 for those of other types; None if the network always decides."""
-        given = tuple(labels), trust
-        # Made once for all words, which takes milliseconds, until something changes.
-        known = self._trusted
-        if known is None or known[0] is not lexicon or known[1] != given:
-            names = lexicon.type_names
-            default = [trust * (name in labels) + (name == NOT_ENTITY) for name in names]
-            usable = np.isin(names, [*labels, NOT_ENTITY])
-            found = np.where(
-                lexicon.trusts < 0, np.array(default, np.float32)[lexicon.types], lexicon.trusts
-            )
-            found *= usable[lexicon.types]
-            known = self._trusted = lexicon, given, found if found.any() else None
-        chosen: Float32s | None = known[2]
-        return chosen
+            yield text, EntitySpan(start, end, names[type]), each
 
     def advised_types(self) -> list[str]:
         """Types for words that a user adds: the labels, or all known types if the network was

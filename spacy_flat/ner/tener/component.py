@@ -8,6 +8,7 @@ from spacy.training import Example
 from ...errors import Errors
 from ...nn.model import tok2vec_of
 from ...text.units import Units
+from ...text.vocabulary import Vocabulary
 from ...vectors import VectorSource, check_unused
 from ..component import CRFEntityRecognizer, ner_factory
 from .featuriser import build_vocabulary
@@ -46,24 +47,25 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         word_vectors: pretrained vectors of words, for unit = "token".
 
         Raises TypeError (F040) for vectors of another type, ValueError (F325) for vectors that the
-        component doesn't use; otherwise as `training_examples`.
+        component doesn't use; otherwise as `initialize_with`.
         """
         vectors = {
             "char_vectors": char_vectors,
             "bigram_vectors": bigram_vectors,
             "word_vectors": word_vectors,
         }
-        examples = self.training_examples(get_examples, labels, vectors)
-        if not examples:
-            return
         options, unit = self.featuriser.options, self.featuriser.unit
-        unused = ["word_vectors"] if unit == "char" else ["char_vectors", "bigram_vectors"]
-        check_unused(self.name, f"unit = {unit!r}", vectors, unused)
-        texts = [Units.as_read(example.predicted, unit) for example in examples]
-        vocabulary = build_vocabulary(options, texts, **vectors)
-        if not vocabulary.tables and tok2vec_of(self.model) is None:
-            raise ValueError(Errors.F368.format(name=self.name))
-        self.build_network(examples, vocabulary)
+
+        def build(examples: Sequence[Example]) -> Vocabulary:
+            unused = ["word_vectors"] if unit == "char" else ["char_vectors", "bigram_vectors"]
+            check_unused(self.name, f"unit = {unit!r}", vectors, unused)
+            texts = [Units.as_read(example.predicted, unit) for example in examples]
+            vocabulary = build_vocabulary(options, texts, **vectors)
+            if not vocabulary.tables and tok2vec_of(self.model) is None:
+                raise ValueError(Errors.F368.format(name=self.name))
+            return vocabulary
+
+        self.initialize_with(get_examples, labels, vectors, build)
 
 
 make_tener_ner = ner_factory("tener_ner", DEFAULT_MODEL, TenerEntityRecognizer)

@@ -63,7 +63,15 @@ class TENER(TaggingNetwork):
         upstream: [B, C, W] other vectors of the units, such as a tok2vec's.
         Returns [B, C, K] emissions.
         """
-        parts = self._words(batch) if isinstance(batch, WordBatch) else self._characters(batch)
+        tables = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
+        parts = [
+            table(self.keys(getattr(batch, name)))
+            for name, table in tables.items()
+            if table is not None
+        ]
+        if self.speller is not None and isinstance(batch, WordBatch):
+            spellings = self.speller(self.keys(batch.spellings), batch.n_spelled)
+            parts.append(nn.functional.embedding(self.to_tensor(batch.numbers), spellings))
         if upstream is not None:
             parts.append(upstream)
         units = self.project(self.embed_dropout(torch.cat(parts, dim=2)))
@@ -72,24 +80,6 @@ class TENER(TaggingNetwork):
         if self.encoder is not None:
             units = self.encoder(units, self.to_tensor(batch.present))
         return self.emissions(units)
-
-    def _characters(self, batch: CharBatch) -> list[Tensor]:
-        """Each [B, C, …]."""
-        parts = []
-        if self.chars is not None:
-            parts.append(self.chars(self.keys(batch.chars)))
-        if self.bigrams is not None:
-            parts.append(self.bigrams(self.keys(batch.bigrams)))
-        return parts
-
-    def _words(self, batch: WordBatch) -> list[Tensor]:
-        """Each [B, C, …]."""
-        assert self.words is not None
-        parts = [self.words(self.keys(batch.words))]
-        if self.speller is not None:
-            spellings = self.speller(self.keys(batch.spellings), batch.n_spelled)
-            parts.append(nn.functional.embedding(self.to_tensor(batch.numbers), spellings))
-        return parts
 
 
 class Transformer(nn.Module):
