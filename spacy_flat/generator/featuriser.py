@@ -11,9 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from ..text.featuriser import TextFeaturiser
-from ..text.hashing import hash_characters
 from ..text.padding import padding
-from ..text.vocabulary import TableVocab
+from ..text.vocabulary import TableVocab, hash_characters
 from ..util.arrays import Ints, Strings
 from ..util.simplified import Simplifier
 from .batch import Piece

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..nn.model import shim_of
-from ..text.hashing import hash_words
 from ..text.padding import group_by_cost, padding
+from ..text.vocabulary import hash_words
 from ..util.arrays import Float32s, Floats, Int32s, Ints
 from .featuriser import PairTexts
 from .model import PairModel, featuriser_of, network_of, to_numbers

@@ -7,12 +7,11 @@ import numpy as np
 from spacy.tokens import Doc, Span
 
 from ..text.featuriser import TextFeaturiser
-from ..text.hashing import hash_bigrams, hash_characters, hash_words
 from ..text.padding import group_by_cost, padding
 from ..text.segments import Segment
 from ..text.tok2vec import Tok2VecFeatures
 from ..text.units import Unit, Units
-from ..text.vocabulary import TableVocab
+from ..text.vocabulary import TableVocab, hash_bigrams, hash_characters, hash_words
 from ..util.arrays import Ints
 from ..util.simplified import Simplifier
 from .batch import PairBatch, TextBatch

@@ -11,11 +11,10 @@ from spacy.tokens import Doc
 from thinc.model import Model, deserialize_attr, serialize_attr
 
 from ..util.simplified import Simplifier
-from .hashing import hash_bigrams, hash_characters
 from .padding import Ragged
 from .segments import Segment, split_texts
 from .units import Unit, Units
-from .vocabulary import TableVocab, pack, unpack
+from .vocabulary import TableVocab, hash_bigrams, hash_characters, pack, unpack
 
 Self = TypeVar("Self", bound="TextFeaturiser")
 Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")

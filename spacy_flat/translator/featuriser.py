@@ -17,8 +17,7 @@ import numpy as np
 import srsly
 
 from ..text.featuriser import TextFeaturiser
-from ..text.hashing import hash_characters
-from ..text.vocabulary import TableVocab, count_characters, pack, unpack
+from ..text.vocabulary import TableVocab, count_characters, hash_characters, pack, unpack
 from ..util.arrays import Ints
 from ..util.characters import HAN
 from ..util.simplified import Simplifier

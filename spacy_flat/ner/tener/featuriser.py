@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...text.featuriser import SegmentFeaturiser
-from ...text.hashing import hash_words
 from ...text.padding import Ragged, group_by_cost
 from ...text.segments import Segment
 from ...text.units import Unit, Units
-from ...text.vocabulary import NewTable, TableVocab, Vocabulary
+from ...text.vocabulary import NewTable, TableVocab, Vocabulary, hash_words
 from ...util.arrays import Ints
 from ...util.simplified import Simplifier
 from ...vectors import VectorSource
