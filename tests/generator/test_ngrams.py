@@ -34,7 +34,6 @@ class Reference:
             ngram: len(keys) if len(ngram) == MAX_ORDER or ngram[0] == START else len(set(keys))
             for ngram, keys in before.items()
         }
-        self.occurrences = {ngram: len(keys) for ngram, keys in before.items()}
         self.discounts = {n: self.estimate(n) for n in range(1, MAX_ORDER + 1)}
 
     def estimate(self, n: int) -> list[float]:
@@ -46,26 +45,13 @@ class Reference:
         return [0.0, *(min(max(each, 0), k) for k, each in enumerate(found, 1))]
 
     def probability(self, context: tuple[int, ...], key: int) -> float:
-        return sum(self.parts(context, key))
-
-    def parts(self, context: tuple[int, ...], key: int) -> tuple[float, float]:
-        """The discounted probability, and that of backing off."""
         shorter = self.probability(context[1:], key) if context else 1 / (KEYS - 1)
         counts = [self.counts.get((*context, other), 0) for other in range(KEYS)]
         if not sum(counts):
-            return 0.0, shorter
+            return shorter
         discounts = self.discounts[len(context) + 1]
         taken = [discounts[min(count, 3)] for count in counts]
-        return (counts[key] - taken[key]) / sum(counts), sum(taken) * shorter / sum(counts)
-
-    def differences(self) -> dict[tuple[int, ...], float]:
-        """The weighted difference of each n-gram of two keys and more."""
-        found = {}
-        for ngram in self.counts:
-            own, backed_off = self.parts(ngram[:-1], ngram[-1])
-            if len(ngram) > 1:
-                found[ngram] = self.occurrences[ngram] * math.log((own + backed_off) / backed_off)
-        return found
+        return (counts[key] - taken[key] + sum(taken) * shorter) / sum(counts)
 
     def surprisals(self, text: list[int]) -> list[float]:
         keys = [START] * MAX_ORDER + text + [END]
@@ -120,26 +106,15 @@ def test_probabilities_add_up_to_1(texts: Texts, other: list[int], most: int) ->
 TRAINING = [[2, 3, 4, 5, 6, 7, 8], [2, 3, 4, 5, 8], [8, 7, 6, 2, 3]] * 6 + [[5, 4], [6, 8, 2]]
 
 
-def ngrams_of(ngrams: NGrams) -> set[tuple[int, ...]]:
-    known: list[tuple[int, ...]] = [()]
-    found: set[tuple[int, ...]] = set()
-    for order in ngrams.orders:
-        known = [(*known[code // KEYS], code % KEYS) for code in order.codes.tolist()]
-        found |= set(known)
-    return found
-
-
-@pytest.mark.parametrize("most", [1, 4, 10, 20, 35])
-def test_those_with_the_largest_differences_are_kept(most: int) -> None:
-    differences = Reference(TRAINING).differences()
-    least = sorted(differences.values())[-most]
-    kept = ngrams_of(count(TRAINING, most))
-    surely = {ngram for ngram, value in differences.items() if value > least + 1e-9}
-    perhaps = {ngram for ngram, value in differences.items() if value > least - 1e-9}
-    contexts = {ngram[:end] for ngram in perhaps for end in range(1, len(ngram))}
-    assert surely <= kept <= perhaps | contexts | {(key,) for key in range(KEYS)}
-    longest = {ngram for ngram in kept if len(ngram) > 1} - contexts
-    assert len(longest | (kept & perhaps)) == most
+def test_the_most_useful_ngrams_are_kept() -> None:
+    means = [
+        np.mean([surprisals(count(TRAINING, n), text).mean() for text in TRAINING])
+        for n in (1, 10, 35, 10**9)
+    ]
+    assert means == sorted(means, reverse=True)
+    assert means[2] < (means[0] + means[3]) / 2
+    (pair,) = count(TRAINING, 1).orders[1].codes
+    assert divmod(int(pair), KEYS) == (START, 2)  # as most texts begin
 
 
 def test_packed_ngrams_are_rounded_little() -> None:
