@@ -22,7 +22,7 @@ means over seeds, with standard deviations.
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -37,7 +37,8 @@ from report import environment, format_table, group_records, record_runs
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.init_config import init_config
 from spacy.language import Language
-from spacy.training import Corpus
+from spacy.scorer import PRFScore
+from spacy.training import Corpus, Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_config_from_str, registry
@@ -45,7 +46,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from spacy_flat.corpora.docs import read_docs
-from spacy_flat.ner.scores import SeenScorer
+from spacy_flat.ner.spans import get_char_ents, gold_annotation
 
 ROOT = Path(__file__).parent.parent
 LOGGER = "spacy-flat.benchmark_log.v1"
@@ -218,9 +219,35 @@ def restore_logger(path: Path, logger: dict[str, Any]) -> None:
 
 def evaluate(nlp: Language, path: Path, train_texts: set[str]) -> dict[str, Any]:
     examples = list(Corpus(path)(nlp))
-    scores = nlp.evaluate(examples, scorer=SeenScorer(nlp, train_texts))
-    seen = {name: value for name, value in scores.items() if "seen_" in name}
-    return {**{name: scores[f"ents_{name}"] for name in ("p", "r", "f")}, **seen}
+    scores = nlp.evaluate(examples)
+    docs = nlp.pipe(example.predicted.text for example in examples)
+    pairs = [Example(*pair) for pair in zip(docs, (e.reference for e in examples), strict=True)]
+    figures = {name: scores[f"ents_{name}"] for name in ("p", "r", "f")}
+    return {**figures, **score_seen(pairs, train_texts)}
+
+
+def score_seen(examples: Iterable[Example], train_texts: Container[str]) -> dict[str, Any]:
+    """Scores of entities whose texts are among those of the training part's entities, with any
+    label, and of others: `seen_p`, `seen_r`, `seen_f`, `unseen_p` and so on, and the number of gold
+    entities, `seen_entities` and `unseen_entities`."""
+    parts = {"seen": PRFScore(), "unseen": PRFScore()}
+    for example in examples:
+        text = example.predicted.text
+        gold = gold_annotation(example)
+        found = gold.judged(get_char_ents(example.predicted), len(text)).values()
+        for name, counts in parts.items():
+            of_both = (
+                {s for s in spans if (text[s.start : s.end] in train_texts) == (name == "seen")}
+                for spans in (found, gold.spans)
+            )
+            counts.score_set(*of_both)
+    scores: dict[str, Any] = {}
+    for name, counts in parts.items():
+        values = (counts.precision, counts.recall, counts.fscore)
+        figures = zip("prf", values if len(counts) else (None,) * 3, strict=True)
+        scores |= {f"{name}_{letter}": value for letter, value in figures}
+        scores[f"{name}_entities"] = counts.tp + counts.fn
+    return scores
 
 
 def measure_speed(nlp: Language, path: Path) -> float:

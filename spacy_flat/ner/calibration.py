@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,13 @@ import numpy as np
 
 from ..errors import Errors
 from ..text.segments import Segment
-from ..text.units import EntitySpan, Units
+from ..text.units import EntitySpan
 from ..util.arrays import Float64s
 from ..util.calibration import (
     MAX_TEMPERATURE,
     MIN_TEMPERATURE,
     FittedTemperature,
     calibration_error,
-    reliability,
 )
 from .decoding import Decoder, Decoding
 from .spans import Annotation
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 _STEPS = 18  # 16 stop short of the limits
 _GOLDEN = (math.sqrt(5) - 1) / 2
-_FLOOR = 0.01  # of the curve's thresholds
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,6 @@ class EntityCalibration(FittedTemperature):
 
     ece: the expected calibration error. nll: the mean negative log-likelihood of their being right
     or wrong, in nats.
-    reliability_before, reliability_after: [bins, 3], see `reliability`.
-    curve: precision and recall by threshold, from the highest one on.
     """
 
     entities: int
@@ -49,9 +45,6 @@ class EntityCalibration(FittedTemperature):
     ece_after: float
     nll_before: float
     nll_after: float
-    reliability_before: Float64s
-    reliability_after: Float64s
-    curve: Sequence[tuple[float, float, float]]
 
 
 def fit(
@@ -74,20 +67,20 @@ def fit(
         return Decoder(emissions, network, replace(decoding, **changed))
 
     found = decoder(confidence=False, alternatives=0, thresholds=None)
-    judge = _Judge(emissions.texts, gold)
-    entities = [
-        (part.segment, *judged)
-        for batch in batches
-        for part in found.decode(batch)
-        for judged in judge(part.segment, part.spans)
-    ]
-    is_right = np.array([right for *_, right in entities], dtype=np.bool_)
-    if not len(is_right):
-        raise ValueError(Errors.F348.format(name=name))
-
+    seen: set[tuple[int, EntitySpan]] = set()  # an entity in two segments that overlap counts once
     spans: dict[Segment, list[EntitySpan]] = {}
-    for segment, span, _ in entities:
-        spans.setdefault(segment, []).append(span)
+    right = []
+    for part in (part for batch in batches for part in found.decode(batch)):
+        number = part.segment.text
+        text, known = emissions.texts[number], gold[number]
+        for span in (each for each in part.spans if (number, each) not in seen):
+            seen.add((number, span))
+            for own in known.judged(text.to_characters([span]), len(text.text)).values():
+                spans.setdefault(part.segment, []).append(span)
+                right.append(own in known.spans)
+    is_right = np.array(right, dtype=np.bool_)
+    if not right:
+        raise ValueError(Errors.F348.format(name=name))
 
     def confidence(temperature: float) -> Float64s:
         each = decoder(temperature=temperature)
@@ -101,12 +94,6 @@ def fit(
     before = decoding.temperature
     after = round(math.exp(_lowest(lambda each: loss(confidence(math.exp(each))))), 6)
     first, last = confidence(before), confidence(after)
-    limits = dict.fromkeys(decoding.names, _FLOOR)
-    wide = decoder(temperature=after, thresholds=limits, confidence=True, alternatives=0)
-    ranked, judge = [], _Judge(emissions.texts, gold)
-    for part in (part for batch in batches for part in wide.decode(batch)):
-        shares = dict(zip(part.spans, part.confidence or (), strict=True))
-        ranked += [(shares[span], right) for span, right in judge(part.segment, part.spans)]
     return EntityCalibration(
         entities=len(is_right),
         temperature_before=before,
@@ -115,32 +102,7 @@ def fit(
         ece_after=calibration_error(last, is_right),
         nll_before=loss(first),
         nll_after=loss(last),
-        reliability_before=reliability(first, is_right),
-        reliability_after=reliability(last, is_right),
-        curve=_curve(ranked, sum(len(each.spans) for each in gold)),
     )
-
-
-class _Judge:
-    """Decides which entities are right. An entity in two overlapping segments counts once."""
-
-    def __init__(self, texts: Sequence[Units], gold: Sequence[Annotation]) -> None:
-        self.texts, self.gold = texts, gold
-        self.seen: set[tuple[int, EntitySpan]] = set()
-
-    def __call__(
-        self, segment: Segment, spans: Iterable[EntitySpan]
-    ) -> list[tuple[EntitySpan, bool]]:
-        """Those of the spans that the annotation can judge."""
-        number = segment.text
-        text, gold = self.texts[number], self.gold[number]
-        new = [span for span in spans if (number, span) not in self.seen]
-        self.seen.update((number, span) for span in new)
-        return [
-            (span, own in gold.spans)
-            for span in new
-            for own in gold.judged(text.to_characters([span]), len(text.text)).values()
-        ]
 
 
 def _lowest(function: Callable[[float], float]) -> float:
@@ -158,11 +120,3 @@ def _lowest(function: Callable[[float], float]) -> float:
             right = low + _GOLDEN * (high - low)
             of_right = function(right)
     return (low + high) / 2
-
-
-def _curve(ranked: Sequence[tuple[float, bool]], n_gold: int) -> list[tuple[float, float, float]]:
-    right, points = 0, []
-    for count, (share, is_right) in enumerate(sorted(ranked, reverse=True), 1):
-        right += is_right
-        points.append((share, right / count, right / max(1, n_gold)))
-    return points

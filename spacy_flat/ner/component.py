@@ -155,17 +155,22 @@ class CRFEntityRecognizer(LabelledPipe):
                 self._tokens_seen += 0, FEW_TOKENS
 
     def span_probabilities(
-        self, docs: Iterable[Doc], spans: Iterable[Iterable[Span]]
+        self, docs: Iterable[Doc], spans: Iterable[Iterable[Span | tuple[int, int, str]]]
     ) -> list[list[float]]:
         """The probability that each span is an entity with its label.
 
-        spans: any spans of each Doc, which may overlap. Existing entities of the Docs count as in
-            `nlp.pipe`.
+        spans: any spans of each Doc, or (start, end, label) in characters; they may overlap.
+            Existing entities of the Docs count as in `nlp.pipe`.
         """
         docs = list(docs)
         self.require_initialised()
         places = [
-            [EntitySpan(span.start_char, span.end_char, span.label_) for span in each]
+            [
+                EntitySpan(span.start_char, span.end_char, span.label_)
+                if isinstance(span, Span)
+                else EntitySpan(*span)
+                for span in each
+            ]
             for _, each in zip(docs, spans, strict=True)
         ]
         emissions = self.model.predict(docs)

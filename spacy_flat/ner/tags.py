@@ -22,18 +22,6 @@ OUTSIDE = 0
 _ROLES: dict[Scheme, str] = {"BIOES": "BIES", "BIO": "BI"}
 
 
-class SpanArrays(NamedTuple):
-    """Spans as three parallel int64 arrays [N], in the order of the text.
-
-    Span i covers the units `starts[i]` up to and without `ends[i]`; `labels[i]` is an index into
-    `TagSet.labels`.
-    """
-
-    starts: Ints
-    ends: Ints
-    labels: Ints
-
-
 class TagTarget(NamedTuple):
     """Gold tags of a batch: B sequences, C units, K tags.
 
@@ -58,7 +46,7 @@ class TagSet:
     allowed_transitions: bool [K, K], whether tag j (column) may follow tag i (row).
     allowed_starts, allowed_ends: bool [K], whether a sequence may start or end with a tag.
     label_of: [K] index of a tag's label; -1 for "O".
-    opens, continues: bool [K], whether a tag starts or continues an entity.
+    continues: bool [K], whether a tag continues an entity.
     roles: [4, labels], the tags of each label's first, inner and last units, and of single ones.
 
     Raises ValueError (F230) for empty or repeated labels.
@@ -76,7 +64,6 @@ class TagSet:
         self.label_of: Ints = np.array(
             [-1, *(i for i in range(len(labels)) for _ in roles)], dtype=np.int64
         )
-        self.opens: Bools = np.isin(role_of, ["B", "S"])
         self.continues: Bools = np.isin(role_of, ["I", "E"])
         first = 1 + np.arange(len(labels)) * len(roles)
         offsets = (0, 1, 2, 3) if scheme == "BIOES" else (0, 1, 1, 0)
@@ -155,18 +142,6 @@ class TagSet:
         number = self.labels.index(label) if label in self.labels else len(self.labels)
         found: Bools = self.label_of == number
         return found
-
-    def decode(self, tags: Ints) -> SpanArrays:
-        """Entities of one legal sequence of tags [N], or of many set one after the other.
-
-        No entity crosses from a legal sequence into the next, so a whole batch [B, C] padded with
-        "O" is decoded at once as `decode(batch.ravel())`; `divmod(starts, C)` then gives the rows
-        and the starts within them.
-        """
-        goes_on = np.append(self.continues[tags[1:]], False)[: len(tags)]
-        starts = np.flatnonzero(self.opens[tags])
-        ends = np.flatnonzero((tags != OUTSIDE) & ~goes_on) + 1
-        return SpanArrays(starts, ends, self.label_of[tags[starts]])
 
 
 @lru_cache(maxsize=16)

@@ -21,16 +21,10 @@ class FittedTemperature:
         return not MIN_TEMPERATURE * 1.001 < self.temperature_after < MAX_TEMPERATURE / 1.001
 
 
-def reliability(confidence: Float64s, is_right: Bools) -> Float64s:
-    """[bins, 3] the sum of the confidences in each bin, how many are right, and the count."""
-    confidence = np.nan_to_num(confidence)
-    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-    columns = confidence, is_right, np.ones(len(bins))
-    return np.stack([np.bincount(bins, each, BINS) for each in columns], axis=1)
-
-
 def calibration_error(confidence: Float64s, is_right: Bools) -> float:
     """The expected calibration error (Guo et al., 2017): the distance between mean confidence and
     accuracy in each bin, averaged over all."""
-    sums, right, _ = reliability(confidence, is_right).T
+    confidence = np.nan_to_num(confidence)
+    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    sums, right = (np.bincount(bins, each, BINS) for each in (confidence, is_right))
     return float(np.abs(sums - right).sum() / max(1, len(confidence)))

@@ -1,10 +1,10 @@
-"""All legal tag sequences, for brute force."""
+"""All legal tag sequences and their entities, for brute force."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from spacy_flat.ner.tags import TagSet
+from spacy_flat.ner.tags import OUTSIDE, TagSet
 
 
 def legal_paths(tags: TagSet, n: int, *path: int) -> Iterator[list[int]]:
@@ -15,3 +15,15 @@ def legal_paths(tags: TagSet, n: int, *path: int) -> Iterator[list[int]]:
     following = tags.allowed_transitions[path[-1]] if path else tags.allowed_starts
     for tag in np.flatnonzero(following).tolist():
         yield from legal_paths(tags, n, *path, tag)
+
+
+def spans_of(tags: TagSet, path: Sequence[int]) -> list[tuple[int, int, str]]:
+    """The entities (start, end, label) of a legal tag sequence."""
+    spans: list[tuple[int, int, str]] = []
+    for place, tag in enumerate(path):
+        if tags.continues[tag]:
+            start, _, label = spans.pop()
+            spans.append((start, place + 1, label))
+        elif tag != OUTSIDE:
+            spans.append((place, place + 1, tags.labels[tags.label_of[tag]]))
+    return spans

@@ -15,13 +15,8 @@ from .conftest import (
     GOLD,
     TEXTS,
     Copy,
-    add_flat,
-    blank,
-    check_known,
     entities,
-    examples_of,
     flat,
-    train,
 )
 
 
@@ -36,36 +31,6 @@ def test_on_misaligned(jieba_trained: Language, on_misaligned: str) -> None:
     expected = [("LOC", "南京市"), ("PER", "长江大桥")] if on_misaligned == "expand" else []
     assert entities(doc) == expected
     assert doc._.char_ents == (GOLD[2] if expected else [])
-
-
-def test_beside_spacys_own_components() -> None:
-    nlp = blank()
-    nlp.add_pipe("sentencizer", config={"punct_chars": ["。", "！"]})
-    ruler = nlp.add_pipe("entity_ruler")
-    nlp.add_pipe("tagger")
-    add_flat(nlp)
-    nlp.add_pipe("ner")
-    examples = examples_of(nlp)
-    for example in examples:
-        for token in example.reference:
-            token.tag_ = "PU" if token.is_punct else "X"
-    train(nlp, examples, steps=60)
-    check_known(nlp)
-    ruler.add_patterns([{"label": "DATE", "pattern": "昨天"}])  # type: ignore[attr-defined]
-    doc = nlp("王小明昨天去了上海。")
-    assert {("DATE", "昨天"), ("PER", "王小明"), ("LOC", "上海")} <= set(entities(doc))
-    assert set(GOLD[1]) < set(doc._.char_ents)
-    assert (3, 5, "DATE") in doc._.char_ents  # the ruler's
-    assert doc[-1].tag_
-    assert len(list(doc.sents)) == 1
-    scores = nlp.evaluate(examples_of(nlp))
-    assert scores["chars_f"] == scores["ents_f"] > 0.9  # the ruler's date is in no gold
-
-
-def test_analysis_knows_what_is_assigned(trained: Language) -> None:
-    summary = trained.analyze_pipes()["summary"]["flat_ner"]
-    assert "doc._.char_ents" in summary["assigns"]
-    assert "doc.ents" in summary["assigns"]
 
 
 def test_exact_characters_go_with_parts_of_a_doc(jieba_trained: Language) -> None:

@@ -11,19 +11,16 @@ import spacy
 import torch
 from learning import settle
 from spacy.language import Language
-from spacy.tokens import DocBin
 from spacy.training import Example
 from spacy.util import load_config
-from spacy.vocab import Vocab
 
-from spacy_flat.ner.scores import as_judged, score_entities, score_seen
-from spacy_flat.ner.spans import Annotation, gold_annotation
+from spacy_flat.ner.scores import score_entities
+from spacy_flat.ner.spans import Annotation
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.units import EntitySpan
 
 from .conftest import (
     GOLD,
-    NETWORK,
     TEXTS,
     Copy,
     Span,
@@ -105,18 +102,6 @@ def test_loss_is_that_of_all_sequences_that_agree(
     assert loss_of(trained, [example])[0] == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
-def test_get_loss_changes_nothing_and_has_its_gradient(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained)
-    examples = coarse_examples(nlp)
-    before = nlp.to_bytes(), [eg.reference.to_bytes() for eg in examples]
-    loss, gradients = loss_of(nlp, examples)
-    flat(nlp).finish_update(AdamW(0.1))
-    assert (nlp.to_bytes(), [eg.reference.to_bytes() for eg in examples]) == before
-    assert loss > 0
-    assert sum(float(gradient.abs().sum()) for gradient in gradients) > 0
-    assert loss_of(nlp, examples_of(nlp))[0] > loss  # fewer sequences agree
-
-
 def test_two_corpora_teach_one_tag_set() -> None:
     """Labels that one has coarse or not at all come from the other."""
     nlp = blank()
@@ -132,26 +117,6 @@ def test_two_corpora_teach_one_tag_set() -> None:
     scores = ner.score([Example(doc, eg.reference) for doc, eg in zip(docs, coarse, strict=True)])
     assert scores["ents_f"] == scores["chars_f"] == 1.0
     assert list(scores["ents_per_type"]) == ["NAME"]
-
-
-def test_names_of_several_labels_are_not_in_the_gazetteer() -> None:
-    nlp = blank()
-    lattice = {"embed_width": 16, "gazetteer_rate": 0.5}
-    add_flat(nlp, {"model": {"network": NETWORK, "lattice": lattice}})
-    spans = [(0, 3, "NAME"), (4, 6, "PLACE")]
-    train(nlp, [declared(nlp, "王小明在上海", spans, COARSE)], steps=0)
-    names = flat(nlp).model.attrs["featuriser"].gazetteer.names
-    assert list(names) == ["上海"]
-    assert flat(nlp).labels == ("LOC", "ORG", "PER")
-
-
-def test_what_a_corpus_declares_is_kept_in_a_docbin(tmp_path: Path) -> None:
-    reference = declared(blank(), "王小明在", [(0, 3, "NAME")], COARSE, ["LOC"]).reference
-    DocBin(docs=[reference], store_user_data=True).to_disk(tmp_path / "x.spacy")
-    (doc,) = DocBin().from_disk(tmp_path / "x.spacy").get_docs(Vocab())
-    found = gold_annotation(Example(blank().make_doc(doc.text), doc))
-    assert found[:2] == ([(0, 3, "NAME")], [(0, 4, "LOC")])
-    assert {label: list(fine) for label, fine in found.coarse.items()} == COARSE
 
 
 # Scores
@@ -178,7 +143,6 @@ def test_predictions_count_with_the_labels_of_the_corpus() -> None:
         "PLACE": {"p": 0.0, "r": 0.0, "f": 0.0},
     }
     assert scores["chars_p"] == scores["ents_p"] == pytest.approx(1 / 3)
-    assert score_seen([example], {"王小明"})["seen_f"] == 1.0
 
 
 def test_of_two_coarse_labels_the_right_one_counts() -> None:
@@ -218,22 +182,6 @@ def test_docs_get_the_mapped_labels(mapped: Language) -> None:
     assert flat(mapped).label_data == flat(mapped).known_labels == ("LOC", "ORG", "PER")
 
 
-def test_scores_of_mapped_labels(mapped: Language) -> None:
-    scores = mapped.evaluate(examples_of(mapped))
-    assert scores["ents_f"] == scores["chars_f"] == 1.0
-    assert set(scores["ents_per_type"]) == {"PER", "ORG"}
-    spans = [(0, 3, "NAME"), (7, 9, "PLACE")]
-    coarse = declared(mapped, TEXTS[1], spans, COARSE)
-    scores = mapped.evaluate([coarse])
-    assert (scores["ents_f"], list(scores["ents_per_type"])) == (1.0, ["NAME"])
-
-
-def test_training_goes_on_with_the_networks_labels(mapped: Language) -> None:
-    mapped.update(examples_of(mapped), sgd=AdamW(0.001))
-    assert flat(mapped).known_labels == ("LOC", "ORG", "PER")
-    assert flat(mapped).add_label("PER") == 0
-
-
 def test_a_map_is_saved_and_configured(mapped: Language, tmp_path: Path) -> None:
     mapped.to_disk(tmp_path)
     loaded = spacy.load(tmp_path)
@@ -250,19 +198,6 @@ def test_a_map_is_saved_and_configured(mapped: Language, tmp_path: Path) -> None
 def test_wrong_maps_are_refused(trained: Language, copy_of: Copy, value: Any) -> None:
     with pytest.raises(ValueError, match=r"F310.*label_map"):
         flat(copy_of(trained)).label_map = value
-
-
-def test_errors_are_those_that_the_annotation_can_judge() -> None:
-    example = scored(
-        "王小明在上海",
-        [(0, 3, "NAME")],
-        [(0, 3, "PER"), (4, 6, "LOC")],
-        coarse=COARSE,
-        unannotated=["LOC"],
-    )
-    judged = as_judged(example, gold_annotation(example))
-    assert entities(judged.predicted) == entities(judged.reference) == [("NAME", "王小明")]
-    assert entities(example.predicted) == [("PER", "王小明"), ("LOC", "上海")]
 
 
 def test_labels_in_one_string_are_refused(trained: Language) -> None:

@@ -6,7 +6,6 @@ import pytest
 import torch
 from learning import settle
 from spacy.language import Language
-from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import AdamW
 
@@ -24,16 +23,6 @@ from .conftest import (
     lexicon,
     train,
 )
-
-
-def test_no_label() -> None:
-    nlp = blank()
-    ner = add_flat(nlp)
-    examples = [char_example(nlp, "上海", [])]
-    with pytest.raises(ValueError, match=r"F301.*initialize\.components\.flat_ner\.labels"):
-        ner.initialize(lambda: examples, lexicon=lexicon())
-    with pytest.raises(ValueError, match="F301"):
-        ner.initialize(lambda: examples, lexicon=lexicon(), labels=[])
 
 
 @pytest.mark.parametrize("label", ["", " PER", 3, None])
@@ -56,21 +45,6 @@ def test_labels_given_and_added() -> None:
     ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), labels=["PER", "GPE", "PER"])
     assert ner.labels == ("PER", "GPE", "ORG")
     assert "GPE" in nlp.vocab.strings
-
-
-def test_labels_added_before_any_data() -> None:
-    """`nlp.initialize()` without examples, as in spaCy's first steps."""
-    fix_random_seed(0)
-    nlp = blank()
-    add_flat(nlp).add_label("LOC")
-    nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
-    with pytest.warns(UserWarning, match="W306"):
-        optimizer = nlp.initialize()
-    optimizer.learn_rate = 0.02
-    examples = [char_example(nlp, *pair) for pair in (SH, NJ)]
-    settle(nlp, examples, optimizer, 40)
-    check_known(nlp, examples=examples)
-    assert found(nlp, ["上海"]) == [[(0, 2, "LOC")]]
 
 
 SH = ("上海", [(0, 2, "LOC")])

@@ -23,6 +23,7 @@ from spacy_flat.text.units import EntitySpan, Unit, Units
 
 from .conftest import Copy, Span, add_flat, blank, char_example, flat, found, spans_of, train
 from .paths import legal_paths
+from .paths import spans_of as entities_of
 
 PIECES = ["人", "7", "!", "·", "|", "\n", "\u2028", "<p>", "C+", "a\t"]
 LETTERS, BREAKS = set("人7Cap"), set("|\n\t\u2028")
@@ -42,8 +43,8 @@ def best_by_enumeration(
     best: list[tuple[float, list[EntitySpan]]] = []
     for path in legal_paths(tags, len(text)):
         spans = [
-            EntitySpan(int(text.starts[start]), int(text.ends[end - 1]), tags.labels[label])
-            for start, end, label in zip(*tags.decode(np.array(path)), strict=True)
+            EntitySpan(int(text.starts[start]), int(text.ends[end - 1]), label)
+            for start, end, label in entities_of(tags, path)
         ]
         if all(is_entity(text.text, start, end) for start, end, _ in spans):
             steps = transitions[path[:-1], path[1:]].sum() + starts[path[0]] + ends[path[-1]]

@@ -13,6 +13,8 @@ from spacy.training.iob_utils import iob_to_biluo, tags_to_entities
 
 from spacy_flat.ner.tags import Scheme, TagSet
 
+from .paths import spans_of
+
 SCHEMES: tuple[Scheme, ...] = ("BIOES", "BIO")
 LABELS = ["PER", "LOC", "ORG"]
 Span = tuple[int, int, str]
@@ -28,11 +30,6 @@ def sentences(draw: st.DrawFn) -> tuple[int, list[Span]]:
         spans.append((end + gap, end + gap + width, draw(st.sampled_from(LABELS))))
         end += gap + width
     return end + draw(st.integers(0, 3)), spans
-
-
-def spans_of(tags: TagSet, encoded: np.ndarray) -> list[Span]:
-    starts, ends, labels = tags.decode(encoded)
-    return [(int(s), int(e), tags.labels[k]) for s, e, k in zip(starts, ends, labels, strict=True)]
 
 
 def test_names() -> None:
@@ -67,30 +64,12 @@ def test_spans_survive_and_spacy_reads_the_same(
     length, spans = sentence
     tags = TagSet(LABELS, scheme)
     encoded = tags.encode(reversed(spans), length)  # order does not matter
-    assert spans_of(tags, encoded) == spans
+    assert spans_of(tags, encoded.tolist()) == spans
 
     names = [tags.names[tag] for tag in encoded]
     biluo = [name.replace("E-", "L-").replace("S-", "U-") for name in names]
     read = tags_to_entities(biluo if scheme == "BIOES" else iob_to_biluo(names))
     assert [(start, last + 1, label) for label, start, last in read] == spans
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@given(batch=st.lists(sentences(), max_size=6), padding=st.integers(0, 3))
-def test_a_padded_batch_decodes_as_its_rows(
-    scheme: Scheme, batch: list[tuple[int, list[Span]]], padding: int
-) -> None:
-    tags = TagSet(LABELS, scheme)
-    width = max((length for length, _ in batch), default=0) + padding
-    rows = np.zeros((len(batch), width), dtype=np.int64)
-    for row, (length, spans) in zip(rows, batch, strict=True):
-        row[:length] = tags.encode(spans, length)
-    found = spans_of(tags, rows.ravel())
-    assert found == [
-        (i * width + s, i * width + e, label)
-        for i, (_, spans) in enumerate(batch)
-        for s, e, label in spans
-    ]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -190,14 +169,6 @@ def test_the_known_entities_alone_always_agree(
     assert allowed[np.arange(length), encoded].all()
     for start, end, _ in spans:
         assert (allowed[start:end].sum(1) == 1).all()
-
-
-def test_one_unknown_unit_between_known_entities_may_be_one_or_none() -> None:
-    tags = TagSet(["PER"])
-    allowed = tags.allowed([(0, 2, "PER"), (3, 4, "PER")], 4, [(2, 3, "")])
-    before, after = tags.encode([(0, 2, "PER"), (3, 4, "PER")], 4)[[1, 3]]
-    fits = allowed[2] & tags.allowed_transitions[before] & tags.allowed_transitions[:, after]
-    assert [tags.names[tag] for tag in np.flatnonzero(fits)] == ["O", "S-PER"]
 
 
 def test_errors() -> None:

@@ -10,7 +10,6 @@ from spacy.training import Example
 from thinc.api import fix_random_seed
 
 from spacy_flat.ner.model import split_annotation
-from spacy_flat.ner.scores import SeenScorer
 from spacy_flat.ner.spans import Annotation
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.segments import Segment
@@ -153,7 +152,5 @@ def test_unannotated_labels_count_where_a_corpus_has_them(trained: Language, cop
     gold = [char_example(nlp, texts[0], [(0, 2, "PER")]), char_example(nlp, texts[1], [])]
     examples = [Example(nlp(each.text), each.reference) for each in gold]
     assert [doc.text for each in examples for doc in each.predicted.ents] == ["张三", "李四"]
-    for score in (flat(nlp).score, SeenScorer(nlp, {"张三"}, ["PER"]).score):
-        assert score(examples)["chars_p"] == 0.5
-        assert score(examples[1:])["chars_p"] is None
-    assert SeenScorer(nlp, {"张三"}, ["PER"]).score(examples)["unseen_p"] == 0.0
+    assert flat(nlp).score(examples)["chars_p"] == 0.5
+    assert flat(nlp).score(examples[1:])["chars_p"] is None
