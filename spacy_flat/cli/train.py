@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,8 +113,9 @@ def train(
             show.good("Already finished. Delete the folder to train again", output)
             return
         saved = saved_in(output, resume, given)
-        if resume and workers.is_first:
-            keep_log(config.interpolate(), 0 if saved is None else saved.progress.steps)
+        log_file = Path(given["training"].get("logger", {}).get("output_file") or "")
+        if resume and workers.is_first and log_file.is_file():  # spaCy would write no other
+            log_file.replace(log_file.with_name(f"{log_file.name}.old"))
         workers.all_gather(None)  # no worker writes while others read
         if output is not None and workers.is_first:
             (output / FINISHED).unlink(missing_ok=True)
@@ -213,18 +213,6 @@ def settings_of(config: dict[str, Any]) -> dict[str, Any]:
     training = {key: each for key, each in config["training"].items() if key not in CHANGEABLE}
     free: dict[str, Any] = {"checksums": {}, "paths": {}, "system": {}, "told": {}}
     return dict_to_dot({**config, "training": training, **free})
-
-
-def keep_log(config: dict[str, Any], step: int) -> None:
-    """Rename an existing log file, which the logger would overwrite.
-
-    step: the step from which training resumes.
-    """
-    path = Path(config["training"].get("logger", {}).get("output_file") or "")
-    if path.is_file():
-        name = f"{path.stem}-before-{step}"
-        names = (name if n == 1 else f"{name}-{n}" for n in count(1))
-        path.rename(next(new for each in names if not (new := path.with_stem(each)).exists()))
 
 
 def with_history(logger: Logger, history: list[dict[str, Any]]) -> Logger:

@@ -18,13 +18,6 @@ Doc.set_extension("odd", default=None, force=True)
 Doc.set_extension("nothing", default=None, force=True)
 
 
-DEADLY = "死"  # a text with this kills
-
-
-class Death(BaseException):
-    """Stands for the death of the process: nothing in it may catch this."""
-
-
 @Language.factory("troublesome", default_config={"notes": "", "seconds": 0.0})
 class Troublesome:
     """Takes its time, notes what process annotates, and fails or dies where the text says so."""
@@ -38,10 +31,8 @@ class Troublesome:
             (Path(self.notes) / str(os.getpid())).touch()
         if "坏" in doc.text:
             raise ValueError(f"no {doc.text}")
-        if DEADLY and DEADLY in doc.text:
-            if self.notes:
-                os._exit(1)
-            raise Death
+        if "死" in doc.text:
+            os._exit(1)
         if "类" in doc.text:
             doc.cats = {"a": 10**400}  # type: ignore[dict-item]
         if "半" in doc.text:

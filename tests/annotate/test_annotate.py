@@ -6,7 +6,9 @@ import bz2
 import gzip
 import json
 import shutil
+import subprocess
 import sys
+import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,6 @@ from spacy_flat.annotate.run import cut_batches
 from spacy_flat.annotate.sources import Row
 from spacy_flat.util.files import locked
 
-from . import slow
 from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
 
 TEXTS = [f"重庆{'好' * (n % 5)}{n}" for n in range(10)]
@@ -241,17 +242,39 @@ def test_finished_shards_are_skipped(annotate: Annotate, stopped: dict[str, int]
     assert not list(Path("out/rows").glob(".*"))
 
 
-def test_a_process_that_dies(annotate: Annotate, monkeypatch: Any) -> None:
-    """It leaves whole shards only, and the next run does the rest."""
-    texts = ["好", "好", "死", "好"]
-    write_lines(Path("a.jsonl"), [{"id": str(n), "text": text} for n, text in enumerate(texts)])
-    with pytest.raises(slow.Death):
-        annotate("a.jsonl", "--shard-rows", 1)
-    assert set(table()) == {"0", "1"}
-    assert len(list(Path("out/rows").iterdir())) == 2
-    monkeypatch.setattr(slow, "DEADLY", "")
-    assert "2 rows annotated" in annotate("a.jsonl", "--shard-rows", 1)
-    assert set(table()) == {"0", "1", "2", "3"}
+def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """It leaves whole shards only. A row that fails is named."""
+    (tmp_path / "notes").mkdir()
+    slow = make_pipeline(tmp_path / "slow", notes=str(tmp_path / "notes"), seconds=0.02)
+    records = [{"id": str(n), "text": "坏" if n == 33 else "好"} for n in range(300)]
+    path = write_lines(tmp_path / "a.jsonl", records)
+    out = tmp_path / "out"
+    words = [
+        "annotate",
+        slow,
+        path,
+        "--out",
+        out,
+        "--shard-rows",
+        10,
+        "--actors",
+        1,
+        "--code",
+        CODE,
+    ]
+    command = [sys.executable, "-m", "spacy", "flat", *map(str, words)]
+    killed = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while killed.poll() is None and len(list(out.glob("rows/*.parquet"))) < 3:
+        time.sleep(0.1)
+    killed.kill()
+    killed.wait()
+    written = {path: path.stat().st_mtime_ns for path in out.glob("rows/[!.]*")}
+    assert 3 <= len(written) < 30
+    ended = subprocess.run(command, capture_output=True)
+    assert b"1 row failed" in ended.stdout
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    assert set(table(out)) == {str(n) for n in range(300) if n != 33}
+    assert failed(out) == {"33": "ValueError: no 坏"}
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,7 @@ pytest.importorskip("ray", reason="ray is not installed")
 from spacy_flat.annotate.run import Cluster, RunSummary, cause_of, possible_actors, run
 from spacy_flat.annotate.settings import Settings
 
-from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
+from .conftest import CODE, Annotate, make_pipeline, table, write_lines
 
 MEMORY = 80 << 20  # of a node's object store, the least that Ray takes
 ROWS = 300
@@ -123,26 +120,3 @@ def kill_an_actor(nodes: Any, folder: Path) -> str:
 def remove_a_node(nodes: Any, folder: Path) -> str:
     nodes.remove_node(nodes.list_all_nodes()[1], allow_graceful=False)
     return "node"
-
-
-def test_a_run_that_is_killed_goes_on(nodes: Any, slow_pipeline: Path, tmp_path: Path) -> None:
-    """A row that fails is named."""
-    records = [{"id": str(n), "text": "坏" if n == 33 else "好"} for n in range(ROWS)]
-    path = write_lines(tmp_path / "a.jsonl", records)
-    out = tmp_path / "out"
-    command = [sys.executable, "-m", "spacy", "flat", "annotate", str(slow_pipeline), str(path)]
-    command += ["--out", str(out), "--code", CODE, "--shard-rows", "10"]
-    command += ["--address", nodes.address, "--actors", "1"]
-    killed = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    while killed.poll() is None and len(list(out.glob("rows/*.parquet"))) < 5:
-        time.sleep(0.1)
-    killed.kill()
-    killed.wait()
-    written = {path: path.stat().st_mtime_ns for path in out.glob("rows/*.parquet")}
-    assert 5 <= len(written) < ROWS / 10
-    settings = Settings(str(slow_pipeline), code=(CODE,), shard_rows=10)
-    summary = run([str(path)], str(out), settings, Cluster(nodes.address, actors=1))
-    assert (summary.shards, summary.unfinished) == (ROWS / 10, [])
-    assert {path: path.stat().st_mtime_ns for path in written} == written
-    assert set(table(out)) == {str(n) for n in range(ROWS) if n != 33}
-    assert failed(out) == {"33": "ValueError: no 坏"}
