@@ -170,8 +170,6 @@ F201 The weights do not fit the network: {name!r} has shape {found} in the file 
   one, or train again.
 F202 The component has no network yet. Call nlp.initialize(), or load a trained pipeline. spaCy does
   not initialise [training.frozen_components] unless they are sourced from a trained pipeline.
-F204 Only thinc optimizers, such as Adam.v1, spacy-flat.SGD.v1 or spacy-flat.AdamW.v1, can update
-  the weights; got {found}.
 F205 The optimizer has multipliers for {unknown}, but the pipeline's parameter groups are {known}.
   Correct the names in [training.optimizer.multipliers].
 F206 The schedule spacy-flat.warmup.v1 with shape = {shape!r} cannot have warmup_steps = {warmup}

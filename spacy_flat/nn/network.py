@@ -30,15 +30,12 @@ class Table:
     unknown: std of the fixed OOV vectors; 0 if unknown entries share a trained one.
     """
 
-    keys: int
-    trained: int
-    width: int
+    keys: int = 0
+    trained: int = 0
+    width: int = 0
     float16: bool = False
     int8: bool = False
     unknown: float = 0.0
-
-
-NO_TABLE = Table(0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -49,9 +46,9 @@ class Sizes:
     """
 
     labels: Sequence[str]
-    chars: Table = NO_TABLE
-    bigrams: Table = NO_TABLE
-    words: Table = NO_TABLE
+    chars: Table = Table()
+    bigrams: Table = Table()
+    words: Table = Table()
     upstream_width: int = 0
 
 

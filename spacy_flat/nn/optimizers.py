@@ -54,11 +54,8 @@ def rule_of(optimizer: Optimizer) -> Rule:
     before the step, as in torch, and eps is added to the root of the second moment after its bias
     correction.
 
-    Raises TypeError (F204) for an optimizer that isn't thinc's or ours, ValueError (F207) for
-    thinc's RAdam.v1.
+    Raises ValueError (F207) for thinc's RAdam.v1.
     """
-    if not isinstance(optimizer, Optimizer):
-        raise TypeError(Errors.F204.format(found=type(optimizer).__name__))
     if optimizer.use_radam:
         raise ValueError(Errors.F207)
     ours = optimizer if isinstance(optimizer, GroupedOptimizer) else None
