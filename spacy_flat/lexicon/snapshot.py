@@ -278,7 +278,7 @@ class Snapshot:
         }
         # A type without a trust has the default, not that of a former type.
         keep["trusts"] = (columns["trusts"] == UNSET) & keep["types"]
-        changed = ~alive
+        changed = np.zeros_like(alive)
         for name, given in columns.items():
             columns[name] = getattr(self, name).copy()
             old = columns[name][ids]

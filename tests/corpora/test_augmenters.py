@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import spacy
 from converted import entities
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin, Span, Token
 from spacy.training import Corpus, Example
@@ -93,6 +93,7 @@ def assert_rest(new: Doc, doc: Doc) -> None:
 
 
 @settings(max_examples=30)
+@example(doc_of(("王芳", "PER"), (" 在 ", ""), ("重庆", None)))
 @given(docs())
 def test_pieces_are_the_text_and_its_annotation(doc: Doc) -> None:
     pieces = pieces_of(doc)

@@ -43,6 +43,7 @@ def test_tokens_are_those_of_spacys_characters(tmp_path: Path) -> None:
     [
         ("1", False, [{"different": 0.0, "same": 1.0}]),
         ("021", False, [{k: float(k == n) for k in "012"} for n in "021"]),
+        ("xx1", False, [{k: float(k == n) for k in "1x"} for n in "xx1"]),
         ("ABA", False, [{k: float(k == n) for k in "AB"} for n in "ABA"]),
         (["3.8", "0"], True, [{"similarity": 3.8}, {"similarity": 0.0}]),
     ],

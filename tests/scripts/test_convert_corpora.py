@@ -29,7 +29,7 @@ def corpus_of(
 ) -> None:
     """Make a corpus "toy" of fetched files of pairs."""
     named = {name: CorpusFile(name) for name in files}
-    options = {"format": "pairs-tsv"}
+    options = {"format": given.pop("format", "pairs-tsv")}
     corpus = Corpus("pairs", "zh", "toy", "", named, options, **given)  # type: ignore[arg-type]
     monkeypatch.setitem(CORPORA, "toy", corpus)
     (folder / "toy").mkdir()
@@ -59,6 +59,27 @@ def test_a_part_of_several_files_without_the_pairs_of_others(
     (tmp_path / "toy/d").unlink()
     with pytest.raises(ValueError, match=r"does not exist\. Run: python scripts/fetch.py toy"):
         parts_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("form", "distinct", "kept"),
+    [
+        ("pairs-tsv", False, ["甲乙", "甲丙", "甲丙"]),
+        ("pairs-tsv", True, []),  # all share a text with the test part
+        ("parallel-tsv", False, ["甲乙", "甲丙", "甲丙"]),
+        ("parallel-tsv", True, ["甲丙"]),  # a text may have several translations
+    ],
+)
+def test_what_is_in_another_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, distinct: bool, kept: list[str]
+) -> None:
+    label = "\t1" * (form == "pairs-tsv")
+    lines = [f"{a}\t{b}{label}\n" for a, b in ("甲乙", "甲丙", "甲丙")]
+    files = {"train": "".join(lines), "test": lines[0]}
+    corpus_of(tmp_path, monkeypatch, files, format=form, distinct=distinct)
+    docs = load(parts_of(tmp_path)["train"].path)
+    found = [texts(doc) if label else (doc.text, doc._.translation) for doc in docs]
+    assert ["".join(pair) for pair in found] == kept
 
 
 def test_a_share_is_held_out_at_even_distances(
