@@ -169,15 +169,6 @@ def marked(text: str) -> list[tuple[str, str]]:
     return [tuple(mark.split(" ", 1)) for mark in dict(SENTENCES)[text]]  # type: ignore[misc]
 
 
-def check_spans(doc: Doc) -> None:
-    end = 0
-    for start, stop, label in doc._.char_ents:
-        assert end <= start < stop <= len(doc.text)
-        assert doc.text[start:stop].strip() == doc.text[start:stop]
-        assert label in ("LOC", "ORG", "PER")
-        end = stop
-
-
 @pytest.fixture(scope="session")
 def trained() -> Language:
     """Knows the ten sentences. Not to be changed: take `copy_of`."""

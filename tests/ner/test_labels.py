@@ -71,20 +71,6 @@ def test_label_added_to_a_trained_network(trained: Language, copy_of: Copy) -> N
     assert flat(copy_of(nlp)).labels == ("LOC", "ORG", "PER", "DATE")
 
 
-def test_new_labels_keep_what_the_optimizer_knows(trained: Language, copy_of: Copy) -> None:
-    """The network is rebuilt once for all of them, and goes on under the same id."""
-    nlp = copy_of(trained)
-    shim = flat(nlp).model.shims[0]
-    optimizer = AdamW(0.01)
-    nlp.update(examples_of(nlp), sgd=optimizer)
-    before, count = shim.id, len(optimizer.mom1)
-    marks = [(0, 2, "DATE"), (2, 4, "EVENT")]
-    nlp.update([char_example(nlp, "昨天下雨。", marks)], sgd=optimizer)
-    assert flat(nlp).labels == ("LOC", "ORG", "PER", "DATE", "EVENT")
-    assert shim.id == before
-    assert len(optimizer.mom1) == count
-
-
 def test_unannotated_labels_are_labels() -> None:
     nlp = blank()
     add_flat(nlp, unannotated_labels=["GPE"])

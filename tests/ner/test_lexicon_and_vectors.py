@@ -24,15 +24,6 @@ from .conftest import (
 )
 
 
-def test_an_empty_lexicon_is_taken_as_it_is() -> None:
-    """And not for none, which is jieba's."""
-    nlp = blank()
-    ner = add_flat(nlp)
-    ner.initialize(lambda: examples_of(nlp), lexicon=Lexicon())
-    assert len(ner.lexicon) == 0
-    assert nlp("上海").text == "上海"
-
-
 def vectors_of(*keys: str, width: int = 6) -> TextVectors:
     rows = torch.randn(len(keys), width, generator=torch.Generator().manual_seed(1))
     return TextVectors(list(keys), rows.numpy())

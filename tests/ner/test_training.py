@@ -29,16 +29,6 @@ from .conftest import (
 )
 
 
-def test_same_seed_same_network() -> None:
-    weights = []
-    for _ in range(2):
-        nlp = blank()
-        add_flat(nlp)
-        train(nlp, steps=3)
-        weights.append(nlp.to_bytes(exclude=["vocab"]))
-    assert weights[0] == weights[1]
-
-
 def test_losses_add_up_over_updates_and_batches(trained: Language, copy_of: Copy) -> None:
     """As spaCy's components add them: `losses` is what an epoch has cost."""
     nlp = copy_of(trained)
@@ -128,20 +118,6 @@ def test_an_entity_that_is_cut_is_unknown_where_another_segment_has_it() -> None
         ([(1, 3, "A"), (8, 10, "B")], [(2, 10, "")]),
         ([(0, 2, "B")], [(0, 4, "")]),
     ]
-
-
-def test_all_scores_leave_named_stretches_out(trained: Language) -> None:
-    text = "张三，李四，王五都来了！"
-    reference = trained.make_doc(text)
-    reference.set_ents([reference.char_span(0, 2, "PER")], default="outside")
-    reference.spans["unknown"] = [reference[2:]]
-    example = Example(trained(text), reference)
-    scores = flat(trained).score([example])
-    assert scores["chars_f"] == scores["ents_f"] == 1.0
-    reference.spans["unknown"] = []
-    assert flat(trained).score([example])["chars_f"] == 0.5
-    reference._.unannotated_labels = ["PER"]
-    assert flat(trained).score([example])["chars_f"] == 1.0
 
 
 def test_unannotated_labels_count_where_a_corpus_has_them(trained: Language, copy_of: Copy) -> None:

@@ -87,14 +87,6 @@ def test_relative_scores_equal_a_loop_over_pairs(
     check_equal(relative_scores(queries, relations), expected, [queries, encodings])
 
 
-@pytest.mark.parametrize("C", [1, 2, 5])
-def test_relation_of_positions(C: int) -> None:
-    queries, table = normal(H, B, C, d).requires_grad_(), normal(2 * C - 1, d, seed=1)
-    distances = torch.arange(C)[:, None] - torch.arange(C)
-    expected = torch.einsum("hbid,ijd->hbij", queries, table[distances + C - 1])
-    check_equal(relative_scores(queries, [Relation.of_positions(table)]), expected, [queries])
-
-
 def test_a_query_that_sees_nothing_stays_finite() -> None:
     attention = RelativeAttention(H, d)
     nodes = normal(B, 3, H * d).float().requires_grad_()

@@ -87,14 +87,6 @@ def test_a_step_waits_for_its_gradient() -> None:
     assert weight(shim) == [-2, -2]
 
 
-def test_a_step_that_never_came_is_not_made_later() -> None:
-    shim = make()
-    read(shim)
-    shim.finish_update(SGD(1.0))
-    read(shim)()
-    assert (weight(shim), shim.steps) == ([0, 0], 0)
-
-
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda shim: pickle.loads(pickle.dumps(shim))])
 def test_copies_are_as_the_original(copied: Callable[[EncoderShim], EncoderShim]) -> None:
     """Also as to where it computes, and how far its training has come."""

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
-from ner.conftest import GOLD, TEXTS, blank, check_known, found
+from ner.conftest import GOLD, TEXTS, check_known, found
 from spacy.language import Language
 
 from spacy_flat.compress.compactor import Compactor, CompressConfig
 
-from .conftest import STOCK, add_ner, learn, make, start
+from .conftest import learn, make, start
 
 
 def vectors_of(nlp: Language) -> Any:
@@ -45,19 +45,3 @@ def test_a_bert_is_rounded(is_shared: bool, tiny_bert: Path, tmp_path: Path) -> 
     file = "transformer/model" if is_shared else "flat_ner/model"
     sizes = [(tmp_path / name / file).stat().st_size for name in ("whole", "rounded")]
     assert sizes[1] < 0.8 * sizes[0]
-
-
-def test_the_encoder_of_spacy_transformers_stays(tiny_bert: Path) -> None:
-    nlp = blank()
-    model = {
-        "@architectures": "spacy-transformers.TransformerModel.v3",
-        "name": str(tiny_bert),
-        "get_spans": {"@span_getters": "spacy-transformers.doc_spans.v1"},
-        "tokenizer_config": {"use_fast": True},
-    }
-    transformer: Any = nlp.add_pipe("transformer", config={"model": model})
-    add_ner(nlp, tok2vec=STOCK)
-    start(nlp)
-    before = transformer.to_bytes()
-    Compactor(nlp).apply(CompressConfig())
-    assert transformer.to_bytes() == before

@@ -16,8 +16,6 @@ from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
 from spacy.language import Language
 from spacy.training import Example
 
-from spacy_flat.similarity.pairs import join_pair
-
 from .conftest import (
     LISTENER,
     STOCK,
@@ -211,13 +209,6 @@ def test_weights_are_those_of_the_folder(tiny_bert: Path) -> None:
     model = AutoModel.from_pretrained(tiny_bert).eval()
     expected = model(torch.tensor([pieces])).last_hidden_state[0, 1:-1]
     np.testing.assert_allclose(vectors(nlp, "上海"), expected.detach(), atol=1e-5)
-
-
-def test_the_texts_of_a_pair_are_read_separately(trained: Language) -> None:
-    """Each has the vectors that it has alone."""
-    (pair,) = trained(join_pair("上海的药店", "北京"))._.trf_data.model_output.last_hidden_state
-    np.testing.assert_allclose(pair[:5], vectors(trained, "上海的药店"), atol=1e-5)
-    np.testing.assert_allclose(pair[6:], vectors(trained, "北京"), atol=1e-5)
 
 
 # What can't be

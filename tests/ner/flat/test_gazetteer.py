@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.flat.featuriser import LatticeFeaturiser, build_vocabulary
@@ -105,38 +103,3 @@ def test_an_update_shows_names_and_a_prediction_none(monkeypatch: pytest.MonkeyP
     nlp.update(examples_of(nlp)[:1])
     assert rates == [0.3]  # by default
     assert "李雷" in ner.model.attrs["featuriser"].gazetteer.names  # an entity of the examples
-
-
-@given(
-    st.lists(st.text("人和药店在重庆王😀", max_size=12), max_size=4),
-    st.sets(st.text("人和药店在重庆王😀", min_size=2, max_size=4), max_size=5),
-)
-def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[str]) -> None:
-    known = Lexicon([Entry("药店", 3, "n"), Entry("重庆", 2, "ns"), Entry("和药", 1, "v")])
-    options = LatticeOptions(gazetteer_rate=1.0)
-    mentions = [(name, "ORG") for name in sorted(names)]
-    found = build_vocabulary(
-        options, ["药店重庆和药"], known, labels=["ORG"], mentions=mentions
-    ).featuriser
-
-    def spans(lexicon: Lexicon) -> dict[tuple[int, int, int], str]:
-        return {
-            (number, start, start + len(word)): lexicon.snapshot.type_names[
-                lexicon.snapshot.types[lexicon.index(word)]
-            ]
-            for number, text in enumerate(texts)
-            for word in lexicon
-            for start in range(len(text))
-            if text.startswith(word, start)
-        }
-
-    assert found.gazetteer is not None
-    expected = spans(known) | spans(found.gazetteer.names)
-    nodes = found.gazetteer.show_some(found.words_in(texts), texts, 1.0)
-    columns = nodes["texts"], nodes["heads"], nodes["heads"] + nodes["lengths"]
-    places = list(zip(*(column.tolist() for column in columns), strict=True))
-
-    assert places == sorted(expected)
-    assert [known.snapshot.type_names[type] for type in nodes["types"]] == [
-        expected[span] for span in places
-    ]

@@ -7,12 +7,10 @@ from itertools import count
 from typing import Any
 
 import pytest
-import spacy
 from spacy.language import Language
 from spacy.tokens import Span
 
 from spacy_flat.lexicon import Lexicon
-from spacy_flat.lexicon.word_lists import words
 
 from ..conftest import TEXTS, Copy, entities, flat, found
 
@@ -81,24 +79,13 @@ def test_what_is_no_entity(nlp: Language) -> None:
         assert len(found(nlp, TEXTS[1:2])[0]) == 2
 
 
-def test_of_the_component_and_of_a_source(trained: Language, copy_of: Copy, tmp_path: Any) -> None:
-    (tmp_path / "names.txt").write_text("新闻\n没有\t\tPER\n", encoding="utf-8")
-    entries = words(tmp_path / "names.txt", type="ORG", trust=0.5).entries
-    assert [(entry.type, entry.trust) for entry in entries] == [("ORG", 0.5), ("PER", 0.5)]
-    nlp = copy_of(trained)
+def test_trust_of_the_component_is_the_default(nlp: Language) -> None:
     flat(nlp).trust = 1.0  # type: ignore[attr-defined]
-    lexicon_of(nlp).declare_types(["ORG", "PER"])
-    lexicon_of(nlp).update(tmp_path / "names.txt", type="ORG")
-    assert {("ORG", "新闻"), ("PER", "没有")} <= set(entities(nlp(TEXT)))
-    lexicon_of(nlp).update(tmp_path / "names.txt", type="ORG", trust=0)
-    assert not {"新闻", "没有"} & {text for _, text in entities(nlp(TEXT))}
-    nlp.to_disk(tmp_path / "nlp")
-    saved = spacy.load(tmp_path / "nlp")
-    assert flat(saved).trust == 1.0  # type: ignore[attr-defined]
-    assert list(lexicon_of(saved).snapshot.trusts) == list(lexicon_of(nlp).snapshot.trusts)
-    for wrong in (1.5, -0.5, -1, "high"):
-        with pytest.raises(ValueError, match=r"F341.*trust"):
-            lexicon_of(nlp).add(["新闻"], type="ORG", trust=wrong)  # type: ignore[arg-type]
+    lexicon_of(nlp).declare_types(["ORG"])
+    lexicon_of(nlp).add(["新闻"], type="ORG")
+    assert ("ORG", "新闻") in entities(nlp(TEXT))
+    lexicon_of(nlp).add(["新闻"], type="ORG", trust=0)
+    assert "新闻" not in [text for _, text in entities(nlp(TEXT))]
 
 
 def test_eight_threads_while_words_are_added_and_removed(nlp: Language) -> None:

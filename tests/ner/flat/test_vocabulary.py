@@ -40,15 +40,6 @@ def trained(index: TableVocab) -> list[int]:
     return index.hashes[index.ids <= index.n_trained].tolist()
 
 
-def test_what_occurs_in_training_is_trained() -> None:
-    encoder = build().featuriser
-    assert trained(encoder.chars) == codes(*"重庆在药店")
-    assert trained(encoder.bigrams) == codes("重庆", "庆重", "庆在", "在\0", "药店", "店在")
-    assert trained(encoder.words) == hash_words("重庆", "药店")
-    assert len(encoder.words) == 2
-    assert encoder.n_types == len(LEXICON.snapshot.type_names)
-
-
 def test_pretrained_vectors_are_known_beside_what_is_trained() -> None:
     vocabulary = build(
         char_vectors=vectors_of("重", "海", "上海"),
