@@ -267,8 +267,8 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
 INTERNAL = {
     *("build_network", "check_tokens", "known_labels", "learn_tokens", "merged_labels"),
     *("register_labels", "initialize_with", "trusted_words", "featuriser"),
-    *("compare", "components_before", "features", "knows_equals", "logits", "make_docs"),
-    *("of", "probabilities", "similarities", "spans_of", "choose"),
+    *("compare", "components_before", "features", "knows_equals", "logits", "read"),
+    *("of", "probabilities", "similarities", "choose"),
 }
 
 

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +118,7 @@ def translations(doc: Doc) -> Written:
 
 
 def classes(doc: Doc) -> Written:
-    kept = doc._.alignment
-    if kept is None:
-        return tuple(doc.cats.values())
-    weights = [side.ravel().tolist() for block in kept.blocks for side in block]
-    return (*doc.cats.values(), len(kept.left), len(kept.right), *chain(*weights))
+    return tuple(doc.cats.values())
 
 
 PAIRS = [join_pair(*pair) for pair in pairs.TEXTS] + [join_pair(odd, "退款") for odd in ODD]
@@ -139,7 +134,7 @@ KINDS = [
         *(40, 0.02, LABELS),
     ),
     Kind(
-        *("re2_similarity", PAIRS, "怎么退款，", partial(pairs.add_re2, keep_alignment=True)),
+        *("re2_similarity", PAIRS, "怎么退款，", pairs.add_re2),
         *(pairs.examples_of, classes, 6, 0.01, ("different", "same")),
     ),
     Kind(
@@ -443,7 +438,6 @@ def test_a_hundred_thousand_characters(kind: Kind, trained: Language) -> None:
         pipe.max_ratio = 0.1
     text = kind.long * (100_000 // len(kind.long) + 1)
     if kind.factory == "re2_similarity":
-        pipe.keep_alignment = False  # of which each weight counts
         text = join_pair(text, kind.long)
     before = peak_megabytes()
     doc = nlp(text)

@@ -1,28 +1,50 @@
-"""The network's input: padded texts, and pairs of them.
-
-Shapes: N texts, B pairs, L units of the longest text.
-"""
+"""The network's input: texts as rows, and where they stand in padded arrays."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from ..text.segments import Segment
-from ..util.arrays import Ints
+import numpy as np
+
+from ..text.padding import Ragged, padding
+from ..util.arrays import Bools, Ints
+
+MULTIPLE = 64  # of rows: matrix libraries prepare for each number of them
 
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Distinct texts; one without units has an unknown one."""
+    """Texts of one side, or of both sides of pairs: a row for each unit.
 
-    segments: tuple[Segment, ...]  # [N]
-    n_units: Ints  # [N]
-    keys: Ints  # [3, N, L] of characters, bigrams and words: 0 or less if unknown, 0 for padding
+    Shapes: R rows, B texts of a side, L units of its longest text.
+    """
 
+    ids: dict[str, Ints]  # [R] of characters and bigrams, or of words: 0 or less if unknown
+    upstream: Any  # [R, W] vectors of a tok2vec, a tensor, or None
+    owners: Ints  # [R] which text has the unit; -1 for spare rows at the end
+    rows: list[Ints]  # of each side, [B, L] the rows of its units; any for padding
+    present: list[Bools]  # of each side, [B, L] false for padding
+    places: Ints  # [R] of units in the padded arrays of all sides, one after the other
 
-@dataclass(frozen=True)
-class PairBatch:
-    """Some pairs, and the distinct texts in them."""
+    @classmethod
+    def of(cls, texts: Ragged, sides: list[Ints], vectors: Any = None) -> "TextBatch":
+        """Some of the texts, by their numbers.
 
-    pairs: Ints  # [B] numbers among all pairs
-    texts: TextBatch
-    left: Ints  # [B] numbers among the texts
-    right: Ints  # [B]
+        vectors: of a tok2vec, of which the texts' column "upstream" has the rows.
+        """
+        chosen = np.concatenate(sides)
+        counts = texts.counts[chosen]
+        starts, n_units = np.cumsum(counts) - counts, int(counts.sum())
+        places, is_there = padding(counts, texts.starts[chosen])
+        spare = (0, -n_units % MULTIPLE)
+        units = places[is_there]
+        columns = {name: np.pad(ids[units], spare) for name, ids in texts.columns.items()}
+        owners = np.pad(np.repeat(np.arange(len(chosen)), counts), spare, constant_values=-1)
+        ends = np.cumsum([len(side) for side in sides])[:-1]
+        padded = [
+            padding(counts[own], starts[own]) for own in np.split(np.arange(len(chosen)), ends)
+        ]
+        rows, present = [own for own, _ in padded], [own for _, own in padded]
+        flat = np.flatnonzero(np.concatenate([own.ravel() for own in present]))
+        of_vectors = columns.pop("upstream", None)
+        upstream = None if of_vectors is None else vectors[of_vectors]
+        return cls(columns, upstream, owners, rows, present, np.pad(flat, spare))

@@ -1,23 +1,23 @@
 """The texts with most in common with a query, by BM25."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..util.arrays import Float32s, Ints
 from ..util.characters import UNSPACED_RANGES
 from .equality import same_width
 
+if TYPE_CHECKING:
+    from bm25s import BM25
+
 _TERM = re.compile(rf"[{UNSPACED_RANGES}]|\d+|(?:(?![{UNSPACED_RANGES}])[^\W\d_])+")
 
-ARRAYS = ("bm25.starts", "bm25.texts", "bm25.weights")
-K1, B = 1.5, 0.75  # of BM25
+# bm25s is imported where it is used: every `Language()` imports the components.
 
 
 def terms_of(text: str) -> list[str]:
@@ -28,68 +28,37 @@ def terms_of(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Candidates:
-    """N texts by their terms, for BM25 (Robertson & Zaragoza, 2009) as in Lucene.
+    """N texts by their terms, for BM25 (Robertson & Zaragoza, 2009) as in Lucene."""
 
-    Shapes: T terms, E pairs of a term and a text that has it, sorted by terms.
-    """
-
-    terms: dict[str, int]  # numbers
-    starts: Ints  # [T + 1] the first pair of each term
-    texts: Ints  # [E]
-    weights: Float32s  # [E] what a text scores for a term of the query
-    n_texts: int
+    bm25: "BM25"
 
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]]) -> "Candidates":
         """texts: the terms of each, at least one; at least one text."""
+        from bm25s import BM25
+
         terms: dict[str, int] = {}
-        counted = [Counter(terms.setdefault(term, len(terms)) for term in own) for own in texts]
-        sizes = np.array([len(own) for own in counted])
-        owners = np.repeat(np.arange(len(counted)), sizes)
-        numbers = np.array([number for own in counted for number in own])
-        counts = np.array([count for own in counted for count in own.values()])
-        lengths = np.bincount(owners, counts)
-        norms = K1 * (1 - B + B * lengths / lengths.mean())
-        n_with = np.bincount(numbers)
-        idf = np.log1p((len(counted) - n_with + 0.5) / (n_with + 0.5))
-        weights = idf[numbers] * counts / (counts + norms[owners])
-        order = np.argsort(numbers, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(n_with)])
-        weights = weights[order].astype(np.float32)
-        return cls(terms, starts, owners[order], weights, len(counted))
+        numbers = [[terms.setdefault(term, len(terms)) for term in own] for own in texts]
+        bm25 = BM25()
+        bm25.index((numbers, terms), create_empty_token=False, show_progress=False)
+        return cls(bm25)
 
-    @classmethod
-    def restore(
-        cls, terms: Sequence[str], arrays: Mapping[str, NDArray[Any]], n_texts: int
-    ) -> "Candidates":
-        """From `terms` and `arrays` of this many texts."""
-        numbers = {term: number for number, term in enumerate(terms)}
-        starts, owners, weights = (arrays[name] for name in ARRAYS)
-        return cls(numbers, starts, owners, weights, n_texts)
-
-    @property
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return dict(zip(ARRAYS, (self.starts, self.texts, self.weights), strict=True))
-
-    def scores(self, terms: Iterable[str]) -> Float32s:
+    def scores(self, terms: Sequence[str]) -> Float32s:
         """[N] scores of all texts for a query."""
-        scores = np.zeros(self.n_texts, dtype=np.float32)
-        for term, count in Counter(terms).items():
-            if (number := self.terms.get(term)) is not None:
-                own = slice(self.starts[number], self.starts[number + 1])
-                scores[self.texts[own]] += count * self.weights[own]  # each text once
+        scores: Float32s = self.bm25.get_scores_from_ids(self.bm25.get_tokens_ids(terms))
         return scores
 
     @cached_property
     def _max_weights(self) -> Float32s:
         """[T] the highest weight of each term in a text."""
-        highest: Float32s = np.maximum.reduceat(self.weights, self.starts[:-1])
+        scores = self.bm25.scores
+        highest: Float32s = np.maximum.reduceat(scores["data"], scores["indptr"][:-1])
         return highest
 
     def max_score(self, terms: Iterable[str]) -> float:
         """About the score of a text that has all of these terms. Unknown terms count as rare."""
-        rare, numbers = float(self._max_weights.max()), map(self.terms.get, terms)
-        return sum(rare if n is None else float(self._max_weights[n]) for n in numbers)
+        rare, known = float(self._max_weights.max()), self.bm25.vocab_dict
+        return sum(float(self._max_weights[known[t]]) if t in known else rare for t in terms)
 
 
 def best_of(scores: Float32s, n: int) -> Ints:

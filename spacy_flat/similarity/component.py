@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,13 @@ from ..util.arrays import Float32s
 from ..util.options import Check, check_of
 from ..util.softmax import log_softmax
 from ..vectors import VectorSource, check_sources, check_unused
-from .alignment import Alignment, is_too_large, set_alignment
+from .alignment import Alignment
 from .calibration import PairCalibration, best_threshold, fit_margins, fit_temperature
-from .encoded import cosines_of
 from .equality import normal_form
 from .featuriser import PairTexts
 from .index import Question, TextIndex
-from .model import BatchOutputs, align, network_of, read_pairs, to_numbers
-from .pairs import Pair, Text, mark_pair, pair_of, two_texts
+from .model import BatchOutputs, align, batches_of, cosines_of, network_of, read_pairs, to_numbers
+from .pairs import Pair, Text, mark_pair, pair_of, string_of, two_texts
 from .ranking import DEFAULT, FEATURES, fit_ranking
 from .scores import gold_of, score_pairs
 from .upstream import receiving, separate
@@ -54,6 +53,8 @@ tok2vec = null
 @misc = "spacy-flat.PairTextOptions.v3"
 """
 FEW_SEARCHED = 30  # texts to fit a search to
+PAIRS_AT_ONCE = 1000
+MAX_ALIGNED = 1 << 22  # pairs of characters
 FITTED = ("temperature", "cosine", "bias", "search_weights")  # to a network
 Probabilities = Float32s
 
@@ -94,7 +95,6 @@ class PairClassifier(LabelledPipe):
     fit_threshold: in training, each evaluation sets the threshold to the most accurate value.
     search_weights: weights of the features by which `index.search` ranks; see `fit_search`.
     similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
-    keep_alignment: set `doc._.alignment` of pairs (see `align`), at the cost of a second pass.
     """
 
     positive_label: str | None = setting(None)
@@ -108,10 +108,14 @@ class PairClassifier(LabelledPipe):
         Check(f"null or {len(FEATURES)} numbers", lambda value: value is None or is_weights(value)),
     )
     similarity_hooks: bool = setting(True)
-    keep_alignment: bool = setting(False)
 
     def __init__(
-        self, *args: Any, nlp: Language, scorer: Scorer | None = score_pairs, **settings: Any
+        self,
+        *args: Any,
+        nlp: Language,
+        scorer: Scorer | None = score_pairs,
+        keep_alignment: Literal[False] = False,  # of earlier versions
+        **settings: Any,
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self.nlp = nlp
@@ -139,16 +143,12 @@ class PairClassifier(LabelledPipe):
         """[K] probabilities of the classes, or [1] the score, for each Doc that is a pair."""
         docs = list(docs)
         self.require_initialised()
-        self.check_tokens(docs)
         pairs = [pair_of(doc) for doc in docs]
         found = iter(self.compare([pair for pair in pairs if pair is not None]))
         return [next(found) if pair is not None else None for pair in pairs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
-        """Set `doc.cats`, `doc.spans["pair"]`, and `doc._.alignment` if `keep_alignment` is set (it
-        is None otherwise)."""
-        docs = list(docs)
-        self._set_alignments(docs)
+        """Set `doc.cats` and `doc.spans["pair"]`."""
         hook = SimilarityHook(self.similarity)
         for doc, found in zip(docs, scores, strict=True):
             if self.similarity_hooks:
@@ -157,48 +157,28 @@ class PairClassifier(LabelledPipe):
                 mark_pair(doc, pair)
                 doc.cats.update(zip(self.labels, found.tolist(), strict=True))
 
-    def _set_alignments(self, docs: Sequence[Doc]) -> None:
-        """Pairs that are too long get None."""
-        for doc in docs:
-            set_alignment(doc, None)
-        if not self.keep_alignment:
-            return
-        pairs = {doc: pair for doc in docs if (pair := pair_of(doc)) and not is_too_large(pair)}
-        if pairs:
-            found = align(self.model, self.read(list(pairs.values())))
-            for doc, alignment in zip(pairs, found, strict=True):
-                set_alignment(doc, alignment)
-
     def align(self, left: Text, right: Text) -> Alignment:
         """Align two texts, Docs or spans.
 
         Raises ValueError (F327) for texts that are too long.
         """
         self.require_initialised()
-        (pair,) = self._pairs_of([two_texts(0, (left, right))])
-        if is_too_large(pair):
-            n_left, n_right = (len(text.text) for text in pair)
-            raise ValueError(Errors.F327.format(left=n_left, right=n_right))
+        pair = two_texts(0, (left, right))
+        lengths = [len(string_of(text)) for text in pair]
+        if lengths[0] * lengths[1] > MAX_ALIGNED:
+            raise ValueError(Errors.F327.format(left=lengths[0], right=lengths[1]))
         return align(self.model, self.read([pair]))[0]
 
-    def predict_pairs(
-        self, pairs: Iterable[tuple[Text, Text]], *, batch_size: int = 1000
-    ) -> Probabilities:
+    def predict_pairs(self, pairs: Iterable[tuple[Text, Text]]) -> Probabilities:
         """Compare pairs of texts, Docs or spans.
 
-        batch_size: pairs in memory at once.
         Returns [N, K] probabilities of the classes, or [N, 1] scores.
 
-        Raises TypeError for anything but pairs of texts (F311, F312), ValueError (F341) for a
-        wrong batch size.
+        Raises TypeError for anything but pairs of texts (F311, F312).
         """
         self.require_initialised()
-        require_count("batch_size", batch_size)
         checked = (two_texts(number, pair) for number, pair in enumerate(pairs))
-        found = [
-            self.compare(self._pairs_of(some))
-            for some in minibatch(checked, int(batch_size))  # type: ignore[no-untyped-call]
-        ]
+        found = map(self.compare, minibatch(checked, PAIRS_AT_ONCE))  # type: ignore[no-untyped-call]
         return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
 
     def similarity(self, left: Text, right: Text) -> float:
@@ -206,37 +186,33 @@ class PairClassifier(LabelledPipe):
 
         Raises TypeError (F311) for anything but a text.
         """
-        probabilities = self.predict_pairs([(left, right)])
-        return float(self.similarities(probabilities)[0])
+        return float(self.similarities(self.predict_pairs([(left, right)]))[0])
 
     def similarities(self, probabilities: Probabilities) -> Float32s:
         """[N, K] → [N] the probabilities of the positive label, or the scores."""
         return probabilities[:, self.labels.index(self.positive)]
-
-    def _pairs_of(self, pairs: Sequence[tuple[Text, Text]]) -> list[Pair]:
-        spans = self.spans_of([text for pair in pairs for text in pair])
-        return list(zip(spans[::2], spans[1::2], strict=True))
-
-    def read(self, pairs: Sequence[Pair]) -> PairTexts:
-        """Pairs as the model reads them: a tok2vec reads each text as a Doc of its own."""
-        if tok2vec_of(self.model) is not None:
-            spans = separate([span for pair in pairs for span in pair], self._prepared)
-            pairs = list(zip(spans[::2], spans[1::2], strict=True))
-        return read_pairs(self.model, pairs)
 
     def index(
         self, questions: Iterable[Question], answers: Iterable[str] | None = None
     ) -> TextIndex:
         """Build an index to `search` for the most similar questions.
 
-        questions: at least one; give several phrasings of a question as a list. Each text is
-            encoded once, up to the first alignment.
+        questions: at least one; give several phrasings of a question as a list. A tok2vec reads
+            each text once.
         answers: the answer to each question.
 
         Raises TypeError for a single string (F026), ValueError without texts (F330) and for a
         different number of answers (F335).
         """
         return TextIndex.of(self, questions, answers)
+
+    def load_index(self, path: str | Path) -> TextIndex:
+        """Load an index saved by `TextIndex.save`.
+
+        Raises FileNotFoundError (F331), and ValueError for damaged data (F332), another version's
+        format (F333) or another component's weights (F334).
+        """
+        return TextIndex.load(self, Path(path))
 
     @property
     def ranking(self) -> Sequence[float]:
@@ -257,18 +233,14 @@ class PairClassifier(LabelledPipe):
         require_count("queries", queries)
         if self.is_regression:
             raise ValueError(Errors.F328.format(name=self.name))
-        examples = list(examples)
-        validate_examples(examples, "PairClassifier.fit_search")
+        pairs, gold = self._gold(list(examples))
         same: dict[str, set[str]] = {}
-        number = self.labels.index(self.positive)
-        for example in examples:
-            pair, gold = predicted_pair(example), gold_of(example, self.labels)
-            if pair is not None and gold is not None:
-                left, right = (span.text for span in pair)
-                for one, other in ((left, right), (right, left)):
-                    if one.strip():
-                        is_same = gold == number and one != other and other.strip()
-                        same.setdefault(one, set()).update([other] if is_same else [])
+        for (left, right), label in zip(pairs, gold, strict=True):
+            texts = left.text, right.text
+            for one, other in (texts, texts[::-1]):
+                if one.strip():
+                    is_same = label == self.labels.index(self.positive) and one != other
+                    same.setdefault(one, set()).update([other] if is_same and other.strip() else [])
         if not any(same.values()):
             raise ValueError(Errors.F354.format(name=self.name, label=self.positive))
         n_searched = sum(map(bool, same.values()))
@@ -280,29 +252,22 @@ class PairClassifier(LabelledPipe):
         self.search_weights = fit_ranking([found], features)
         return self.search_weights
 
-    def load_index(self, path: str | Path) -> TextIndex:
-        """Load an index saved by `TextIndex.save`.
-
-        Raises FileNotFoundError (F331), and ValueError for damaged data (F332), another version's
-        format (F333) or another component's weights (F334).
-        """
-        return TextIndex.load(self, Path(path))
-
-    def spans_of(self, texts: Sequence[Text]) -> list[Span]:
-        """Texts as spans of Docs; equal strings are spans of one Doc."""
+    def read(self, pairs: Sequence[tuple[Text, Text]]) -> PairTexts:
+        """Pairs as the model reads them: equal strings once, and each text as a Doc of its own if
+        there is a tok2vec."""
+        texts = [text for pair in pairs for text in pair]
         strings = list(dict.fromkeys(text for text in texts if isinstance(text, str)))
-        docs = dict(zip(strings, self.make_docs(strings), strict=True))
-        spans = [_span(text, docs) for text in texts]
-        self.check_tokens(span.doc for span in spans)
-        return separate(spans, self._prepared) if tok2vec_of(self.model) is not None else spans
-
-    def make_docs(self, texts: Sequence[str]) -> list[Doc]:
-        """Docs of texts. If there is a tok2vec, the components before this one process them."""
         # Tokenizers know few words in traditional characters.
-        simplified = map(self.featuriser.simplifier, texts)
-        return self._prepared(map(self.nlp.make_doc, simplified))
+        simplified = map(self.featuriser.simplifier, strings)
+        docs = dict(zip(strings, self._prepared(map(self.nlp.make_doc, simplified)), strict=True))
+        spans = [span_of(docs[text] if isinstance(text, str) else text) for text in texts]
+        self.check_tokens(span.doc for span in spans)
+        if tok2vec_of(self.model) is not None:
+            spans = separate(spans, self._prepared)
+        return read_pairs(self.model, list(zip(spans[::2], spans[1::2], strict=True)))
 
     def _prepared(self, docs: Iterable[Doc]) -> list[Doc]:
+        """Docs after the components before this one, if there is a tok2vec."""
         if tok2vec_of(self.model) is not None:
             for before in self.components_before():
                 docs = before.pipe(docs) if hasattr(before, "pipe") else map(before, docs)
@@ -328,7 +293,7 @@ class PairClassifier(LabelledPipe):
             biases[:, self.labels.index(self.positive)] = self.bias + self.cosine * cosines
         return biases
 
-    def compare(self, pairs: Sequence[Pair]) -> Probabilities:
+    def compare(self, pairs: Sequence[tuple[Text, Text]]) -> Probabilities:
         """[N, K] probabilities; 0 and 1 for equal texts."""
         if not pairs:
             return np.zeros((0, len(self.labels)), dtype=np.float32)
@@ -337,10 +302,12 @@ class PairClassifier(LabelledPipe):
         cosines = cosines_of(self.model, texts) if needs_cosines else 0.0
         return self._with_equals(pairs, self.probabilities(self.logits(texts), cosines))
 
-    def _with_equals(self, pairs: Sequence[Pair], found: Probabilities) -> Probabilities:
+    def _with_equals(
+        self, pairs: Sequence[tuple[Text, Text]], found: Probabilities
+    ) -> Probabilities:
         if self.knows_equals:
             for row, (left, right) in enumerate(pairs):
-                if normal_form(left.text) == normal_form(right.text):
+                if normal_form(string_of(left)) == normal_form(string_of(right)):
                     found[row] = np.arange(len(self.labels)) == self.labels.index(self.positive)
         return found
 
@@ -417,10 +384,9 @@ class PairClassifier(LabelledPipe):
         scale = self.loss_scale(len(gold)) / len(gold)
         network = network_of(self.model)
         with self.shim.training():
-            for batch in self.featuriser.pair_batches(texts):
-                found = network(batch, texts.upstream.of(batch.texts.segments))
-                self.backward(network.loss(found, gold[batch.pairs]) * scale, losses)
-        texts.upstream.backprop()
+            for pairs, batch in batches_of(self.model, texts):
+                self.backward(network.loss(network(batch), gold[pairs]) * scale, losses)
+        texts.backprop()
 
     def get_loss(
         self, examples: Iterable[Example], scores: Iterable[BatchOutputs]
@@ -554,7 +520,7 @@ make_re2_similarity = register_factory(
     PairClassifier,
     model=DEFAULT_MODEL,
     scorer="spacy-flat.pair_scorer.v1",
-    assigns=["doc.cats", "doc.spans", "doc._.alignment"],
+    assigns=["doc.cats", "doc.spans"],
     score_weights={
         "cats_score": None,
         "cats_score_desc": None,
@@ -591,8 +557,7 @@ def predicted_pair(example: Example) -> Pair | None:
     return pair
 
 
-def _span(text: Text, docs: dict[str, Doc]) -> Span:
+def span_of(text: Doc | Span | Token) -> Span:
     if isinstance(text, Token):
         return text.doc[text.i : text.i + 1]
-    doc = docs[text] if isinstance(text, str) else text
-    return doc[:] if isinstance(doc, Doc) else doc
+    return text[:] if isinstance(text, Doc) else text

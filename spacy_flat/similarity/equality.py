@@ -7,7 +7,7 @@ from functools import cache
 from ..util.characters import ZERO_WIDTH
 from ..util.simplified import converter
 
-_WITHOUT_ZERO_WIDTH = str.maketrans("", "", ZERO_WIDTH)
+WITHOUT_ZERO_WIDTH = str.maketrans("", "", ZERO_WIDTH)
 _FINAL = " .。?!,、;:~"  # after NFKC
 _QUOTES = "\"'“”‘’「」『』"
 _BESIDE_HAN = re.compile(r"(?<![a-z0-9]) | (?![a-z0-9])")
@@ -30,7 +30,7 @@ def _same_width(character: str) -> str:
 def normal_form(text: str) -> str:
     """A text without differences of width, case, traditional characters, spaces beside
     Chinese, invisible characters, quotation marks around it, and punctuation at its end."""
-    form = same_width(text).translate(_WITHOUT_ZERO_WIDTH).casefold()
+    form = same_width(text).translate(WITHOUT_ZERO_WIDTH).casefold()
     form = _BESIDE_HAN.sub("", " ".join(form.split()))
     form = form.rstrip(_FINAL + _QUOTES).lstrip(_QUOTES) or form
     return form if form.isascii() else str(converter("t2s").convert(form))

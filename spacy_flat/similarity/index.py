@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 from spacy.language import Language
-from spacy.tokens import Span
 from thinc.api import Model
 from thinc.backends import get_array_ops
 
@@ -28,18 +27,18 @@ from ..util.arguments import require, require_count, require_string
 from ..util.arrays import Float32s, Float64s, Ints
 from ..util.files import replacing
 from .candidates import Candidates, best_by_turns, terms_of
-from .encoded import EncodedTexts
+from .encoded import Arrays, EncodedTexts
 from .equality import normal_form
-from .model import PairModel, read_texts
+from .featuriser import PairTexts
+from .model import PairModel
 from .pairs import Text, string_of
-from .ranking import FEATURES, SearchExamples, features_of, probabilities
+from .ranking import FEATURES, SearchedQuery, features_of, probabilities
 
-MAGIC = b"spacy-flat.index.v6\n"
+MAGIC = b"spacy-flat.index.v7\n"
 FILE = "index.safetensors"
 CHARACTERS = 8000  # of texts encoded at once
 TRIED = 20  # candidates of each query, in fitting
 
-Arrays = Mapping[str, NDArray[Any]]
 Question = Text | Sequence[Text]  # with several phrasings
 
 # safetensors is imported where it is used: every `Language()` imports the components.
@@ -59,8 +58,9 @@ class Comparer(Protocol):
     @property
     def knows_equals(self) -> bool: ...
     def require_initialised(self) -> None: ...
-    def spans_of(self, texts: Sequence[Text]) -> list[Span]: ...
+    def read(self, pairs: Sequence[tuple[Text, Text]]) -> PairTexts: ...
     def components_before(self) -> list[Any]: ...
+    def logits(self, texts: PairTexts) -> Float32s: ...
     def probabilities(self, logits: Float32s, cosines: Float32s) -> Float32s: ...
     def similarities(self, probabilities: Float32s) -> Float32s: ...
 
@@ -87,34 +87,31 @@ class Contents:
     """What an index holds at a time."""
 
     entries: dict[int, Entry]  # by their numbers
-    encoded: EncodedTexts  # of each distinct text
-    candidates: Candidates  # of each distinct text
     next: int  # number of the next question
+    encoded: EncodedTexts  # of each distinct text
+    candidates: Candidates
+    numbers: dict[str, list[int]]  # the questions that have each distinct text
+    forms: dict[str, list[int]]  # the places of the texts with the same normal form
 
-    def __post_init__(self) -> None:
-        _ = self.forms  # no search waits for it
-
-    @cached_property
-    def numbers(self) -> dict[str, list[int]]:
-        """The questions that have each distinct text."""
-        found: dict[str, list[int]] = {}
-        for number, entry in self.entries.items():
+    @classmethod
+    def of(
+        cls, pipe: Comparer, entries: dict[int, Entry], encoded: EncodedTexts, following: int
+    ) -> Contents:
+        """encoded: the distinct texts, in their order in the entries."""
+        numbers: dict[str, list[int]] = {}
+        forms: dict[str, list[int]] = {}
+        for number, entry in entries.items():
             for text in entry.phrasings:
-                found.setdefault(text, []).append(number)
-        return found
+                numbers.setdefault(text, []).append(number)
+        for place, text in enumerate(numbers):
+            forms.setdefault(normal_form(text), []).append(place)
+        candidates = Candidates.of(terms_in(pipe, text) for text in numbers)
+        return cls(entries, following, encoded, candidates, numbers, forms)
 
     @cached_property
     def texts(self) -> list[str]:
         """The distinct texts."""
         return list(self.numbers)
-
-    @cached_property
-    def forms(self) -> dict[str, list[int]]:
-        """The places among `texts` of those with the same normal form."""
-        found: dict[str, list[int]] = {}
-        for place, text in enumerate(self.texts):
-            found.setdefault(normal_form(text), []).append(place)
-        return found
 
     def n_questions(self, places: Ints) -> int:
         """How many questions have one of the texts at these places."""
@@ -146,7 +143,7 @@ class TextIndex:
         entries, texts = read_questions(questions, answers, 0)
         if not texts:
             raise ValueError(Errors.F330.format(where=""))
-        contents = contents_of(pipe, entries, encode(pipe, texts.values()), len(entries))
+        contents = Contents.of(pipe, entries, encode(pipe, texts.values()), len(entries))
         return cls(pipe, weights_of(pipe), versions_of(pipe), pipe.ranking, contents)
 
     def add(self, questions: Iterable[Question], answers: Iterable[str] | None = None) -> list[int]:
@@ -158,7 +155,7 @@ class TextIndex:
             new = [each for text, each in texts.items() if text not in known.numbers]
             encoded = [known.encoded, encode(self.pipe, new)] if new else [known.encoded]
             both, following = {**known.entries, **entries}, known.next + len(entries)
-            self.contents = contents_of(self.pipe, both, EncodedTexts.join(encoded), following)
+            self.contents = Contents.of(self.pipe, both, EncodedTexts.join(encoded), following)
         return list(entries)
 
     def remove(self, numbers: Iterable[int]) -> None:
@@ -181,7 +178,7 @@ class TextIndex:
             places = {text: place for place, text in enumerate(known.texts)}
             kept = dict.fromkeys(text for own in entries.values() for text in own.phrasings)
             encoded = known.encoded.select(np.array([places[text] for text in kept]))
-            self.contents = contents_of(self.pipe, entries, encoded, known.next)
+            self.contents = Contents.of(self.pipe, entries, encoded, known.next)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_changing"}
@@ -246,24 +243,21 @@ class TextIndex:
                     best[number] = Match(number, text, similarity, answer)
         return nsmallest(top_k, best.values(), key=lambda match: (-match.similarity, match.number))
 
-    def examples(self, same: Mapping[str, set[str]], n: int) -> SearchExamples:
-        """The candidates that a search finds, to fit a ranking.
+    def examples(self, same: Mapping[str, set[str]], n: int) -> list[SearchedQuery]:
+        """What a search finds, to fit a ranking.
 
         same: of each query, the texts of the index that are right; it is not to find itself.
         n: queries to search for, at even distances.
         """
-        queries = list(same)
-        rows, gold, starts, answered = [], [], [], []
-        for query in queries[:: max(1, len(queries) // n)]:
+        examples = []
+        for query in list(same)[:: max(1, len(same) // n)]:
             places, features = self._compared(self.contents, query, TRIED, True)
             texts = [self.contents.texts[place] for place in places]
             others = [row for row, text in enumerate(texts) if text != query]
-            rows.append(features[others])
-            gold += [texts[row] in same[query] for row in others]
-            starts += [row == 0 for row in range(len(others))]
-            answered += [bool(same[query])] * len(others)
-        flags = (np.array(each, dtype=bool) for each in (gold, starts, answered))
-        return SearchExamples(np.concatenate(rows), *flags)
+            gold = np.array([texts[row] in same[query] for row in others])
+            if others:
+                examples.append(SearchedQuery(features[others], gold, bool(same[query])))
+        return examples
 
     def _require_weights(self) -> None:
         """Raises ValueError (F349) if the network has other weights than those of the index."""
@@ -305,15 +299,14 @@ class TextIndex:
         scores [B, 1] of a network that predicts these."""
         model = self.pipe.model
         terms = terms_in(self.pipe, string_of(query))
-        read = EncodedTexts.of(
-            model, read_texts(model, self.pipe.spans_of([query])), encode=asks_network
-        )
+        read = EncodedTexts.of(model, self.pipe.read([(query, query)]))
         scores, cosines = contents.candidates.scores(terms), contents.encoded.cosines(read)
         places = np.union1d(best_by_turns(scores, cosines, n), np.array(also, dtype=np.int64))
         similarities = np.full(len(places), 0.5, dtype=np.float32)
         if asks_network:
-            outputs = contents.encoded.compare(model, read, places)
-            similarities = self.pipe.similarities(self.pipe.probabilities(outputs, cosines[places]))
+            both = EncodedTexts.join([read, contents.encoded.select(places)])
+            logits = self.pipe.logits(both.pairs_of_first(model))
+            similarities = self.pipe.similarities(self.pipe.probabilities(logits, cosines[places]))
         if self.pipe.is_regression:
             return places, similarities[:, None].astype(np.float64)
         shares = scores[places].astype(np.float64)
@@ -326,9 +319,7 @@ class TextIndex:
         known = self.contents
         arrays = {
             **known.encoded.arrays,
-            **known.candidates.arrays,
             "entries": to_json_bytes(list(known.entries.items())),
-            "terms": to_json_bytes(list(known.candidates.terms)),
             "ranking": np.array([*self.ranking, known.next], dtype=np.float64),
         }
         write_arrays(Path(path) / FILE, self.weights, arrays)
@@ -340,11 +331,10 @@ class TextIndex:
         weights, arrays = read_arrays(path / FILE)
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
-        entries = {number: Entry(*own) for number, own in from_json_bytes(arrays["entries"])}
-        *ranking, following = arrays["ranking"].tolist()
-        encoded, terms = EncodedTexts.restore(arrays), from_json_bytes(arrays["terms"])
-        candidates = Candidates.restore(terms, arrays, len(encoded.lengths))
-        contents = Contents(entries, encoded, candidates, int(following))
+        json_bytes, numbers = (arrays.pop(name) for name in ("entries", "ranking"))
+        entries = {number: Entry(*own) for number, own in json.loads(json_bytes.tobytes())}
+        *ranking, following = numbers.tolist()
+        contents = Contents.of(pipe, entries, EncodedTexts.restore(arrays), int(following))
         return cls(pipe, weights, versions_of(pipe), ranking, contents)
 
 
@@ -390,19 +380,11 @@ def terms_in(pipe: Comparer, text: str) -> list[str]:
     return terms_of(pipe.model.attrs["featuriser"].simplifier(text))
 
 
-def contents_of(
-    pipe: Comparer, entries: dict[int, Entry], encoded: EncodedTexts, following: int
-) -> Contents:
-    texts = dict.fromkeys(text for own in entries.values() for text in own.phrasings)
-    candidates = Candidates.of(terms_in(pipe, text) for text in texts)
-    return Contents(entries, encoded, candidates, following)
-
-
 def encode(pipe: Comparer, texts: Iterable[Text]) -> EncodedTexts:
-    """Encode distinct texts, at least one."""
+    """Encode distinct texts, at least one, in half precision."""
     return EncodedTexts.join(
         [
-            EncodedTexts.of(pipe.model, read_texts(pipe.model, pipe.spans_of(some))).halved()
+            EncodedTexts.of(pipe.model, pipe.read([(text, text) for text in some]), np.float16)
             for some in batches_of(texts)
         ]
     )
@@ -477,7 +459,7 @@ def read_arrays(path: Path) -> tuple[str, Arrays]:
         raise FileNotFoundError(Errors.F331.format(path=path.parent, file=FILE))
     content, size = path.read_bytes(), len(MAGIC) + 4
     if b"spacy-flat.index" in content[:300] and not content.startswith(MAGIC):
-        raise ValueError(Errors.F333.format(path=path, found="5", expected="6"))
+        raise ValueError(Errors.F333.format(path=path, found="6", expected="7"))
     data = content[size:]
     if not content.startswith(MAGIC) or zlib.crc32(data) != int.from_bytes(
         content[size - 4 : size], "little"
@@ -493,7 +475,3 @@ def read_arrays(path: Path) -> tuple[str, Arrays]:
 def to_json_bytes(data: Any) -> NDArray[np.uint8]:
     """Texts as bytes of JSON."""
     return np.frombuffer(json.dumps(data, ensure_ascii=False).encode("utf-8"), np.uint8)
-
-
-def from_json_bytes(data: NDArray[np.uint8]) -> Any:
-    return json.loads(data.tobytes())

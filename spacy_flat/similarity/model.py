@@ -4,18 +4,20 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from spacy.tokens import Span
+import numpy as np
 from thinc.api import Model
 
 from ..errors import Errors
 from ..nn.model import make_model, shim_of, tok2vec_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
-from ..text.units import Units
+from ..text.vocabulary import hash_words
 from ..util.arrays import Float32s, Ints
 from .alignment import Alignment, BlockAlignment
-from .featuriser import PairFeaturiser, PairTexts, number_texts
+from .batch import TextBatch
+from .featuriser import PairFeaturiser, PairTexts, bounds, trimmed
 from .options import PairTextOptions, RE2Options
 from .pairs import Pair
+from .upstream import key_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,49 +51,100 @@ def build_re2_model(
 
 
 def read_pairs(model: PairModel, pairs: Sequence[Pair], is_train: bool = False) -> PairTexts:
-    """The distinct texts of pairs, and the vectors of a tok2vec, as the model reads them."""
-    docs = list({id(span.doc): span.doc for pair in pairs for span in pair}.values())
-    unit = featuriser_of(model).unit
-    device = shim_of(model).device
-    upstream = Tok2VecFeatures(tok2vec_of(model), unit, docs, is_train, device)
-    units = [Units.of(doc, unit) for doc in docs]
-    return PairTexts(docs, units, *number_texts(pairs, docs, unit), upstream)
+    """Pairs as the model reads them, with the vectors of its tok2vec."""
+    featuriser, tok2vec = featuriser_of(model), tok2vec_of(model)
+    spans = [trimmed(span) for pair in pairs for span in pair]
+    texts = {key_of(span): span for span in spans}
+    numbers = {key: number for number, key in enumerate(texts)}
+    left, right = np.array([numbers[key_of(span)] for span in spans]).reshape(-1, 2).T
+    strings = [featuriser.strings(span) for span in texts.values()]
+    ids = featuriser.ids(strings)
+    if tok2vec is None:
+        return PairTexts(ids, left, right, strings)
+    unit = featuriser.unit
+    docs = {id(span.doc): span.doc for span in spans}
+    features = Tok2VecFeatures(tok2vec, unit, [*docs.values()], is_train, shim_of(model).device)
+    rows_of_doc = dict(zip(docs, features.rows, strict=True))
+    rows = [
+        rows_of_doc[id(span.doc)][slice(*bounds(span, unit))] if len(span) else np.zeros(1, int)
+        for span in texts.values()
+    ]
+    ids.columns["upstream"] = np.concatenate(rows)
+    return PairTexts(ids, left, right, strings, features.vectors, features.backprop)
 
 
-def read_texts(model: PairModel, spans: Sequence[Span]) -> PairTexts:
-    """Distinct texts as pairs of each with itself."""
-    return read_pairs(model, [(span, span) for span in spans])
+def batches_of(model: PairModel, texts: PairTexts) -> Iterator[tuple[Ints, TextBatch]]:
+    """Batches of pairs, with their numbers."""
+    return texts.pair_batches(featuriser_of(model).options.batch_size)
 
 
 def predict(model: PairModel, texts: PairTexts) -> Iterator[BatchOutputs]:
     """Compute batches lazily, so that only one is in memory."""
-    for batch in featuriser_of(model).pair_batches(texts):
+    for pairs, batch in batches_of(model, texts):
         with shim_of(model).predicting() as network:
-            outputs = network(batch, texts.upstream.of(batch.texts.segments))
-        yield BatchOutputs(batch.pairs, outputs)
+            outputs = network(batch)
+        yield BatchOutputs(pairs, outputs)
 
 
 def align(model: PairModel, texts: PairTexts) -> list[Alignment]:
     """The alignment of each pair."""
     found: dict[int, Alignment] = {}
-    network = network_of(model)
-    for batch in featuriser_of(model).pair_batches(texts):
+    for pairs, batch in batches_of(model, texts):
         with shim_of(model).predicting():
-            n_units = batch.texts.n_units
-            embedded = network.embed(batch.texts.keys, texts.upstream.of(batch.texts.segments))
-            encoded = network.encode(embedded, n_units)
-            blocks = network.alignments(encoded, n_units, batch.left, batch.right)
-        arrays = [(there.cpu().numpy(), back.cpu().numpy()) for there, back in blocks]
-        for row, pair in enumerate(batch.pairs.tolist()):
-            left, right = (texts.strings(side[pair]) for side in (texts.left, texts.right))
+            blocks = network_of(model).alignments(batch)
+        for row, pair in enumerate(pairs.tolist()):
+            left, right = (texts.strings[side[pair]] for side in (texts.left, texts.right))
             L, R = len(left), len(right)
-            # Copies don't keep the padded batch in memory.
             own = [
-                BlockAlignment(there[row, :L, :R].copy(), back[row, :R, :L].copy())
-                for there, back in arrays
+                BlockAlignment(a[row, :L, :R].cpu().numpy(), b[row, :R, :L].cpu().numpy())
+                for a, b in blocks
             ]
             found[pair] = Alignment(left, right, own)
     return [found[pair] for pair in range(len(found))]
+
+
+def sentence_vectors(model: PairModel, texts: PairTexts) -> Float32s:
+    """[N, D] the sums of each text's embeddings, scaled to unit length.
+
+    Punctuation and symbols don't count: a text of these alone has zeros. An unknown token counts as
+    those of its characters that are known, if any are.
+    """
+    featuriser, network = featuriser_of(model), network_of(model)
+    sums = np.zeros((len(texts.strings), network.embed_width), dtype=np.float32)
+    for numbers, batch in texts.text_batches(featuriser.options.batch_size):
+        with shim_of(model).predicting():
+            embedded = network.embed(batch).cpu().numpy()
+        units = [unit for number in numbers.tolist() for unit in texts.strings[number]]
+        counts = np.array([any(map(str.isalnum, unit)) for unit in units])
+        embedded = np.where(counts[:, None], embedded[: len(units)], 0)
+        if featuriser.unit == "token":
+            unknown = np.flatnonzero(counts & (batch.ids["words"][: len(units)] <= 0))
+            _spell(model, [units[number] for number in unknown.tolist()], unknown, embedded)
+        lengths = texts.ids.counts[numbers]
+        sums[numbers] = np.add.reduceat(embedded, np.cumsum(lengths) - lengths)
+    vectors: Float32s = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+    return vectors
+
+
+def _spell(model: PairModel, words: Sequence[str], places: Ints, embedded: Float32s) -> None:
+    """Replace the embeddings of unknown words by the sums of their characters'."""
+    featuriser, network = featuriser_of(model), network_of(model)
+    spelled = [[each for each in featuriser.simplifier(word) if each.isalnum()] for word in words]
+    characters = [character for own in spelled for character in own]
+    ids = featuriser.words.look_up(hash_words(characters, featuriser.options))
+    owners = np.repeat(places, [len(own) for own in spelled])[ids > 0]
+    if len(owners) and network.words is not None:
+        with shim_of(model).predicting():
+            vectors = network.words(network.to_tensor(ids[ids > 0])).cpu().numpy()
+        embedded[owners, : vectors.shape[1]] = 0
+        np.add.at(embedded[:, : vectors.shape[1]], owners, vectors)
+
+
+def cosines_of(model: PairModel, texts: PairTexts) -> Float32s:
+    """[B] the cosines of the sentence vectors of both texts of each pair."""
+    vectors = sentence_vectors(model, texts)
+    cosines: Float32s = (vectors[texts.left] * vectors[texts.right]).sum(axis=1)
+    return cosines
 
 
 def to_numbers(outputs: "Tensor") -> Float32s:

@@ -1,14 +1,14 @@
 """RE2 (Yang et al., ACL 2019) as a plain torch module.
 
-Shapes: N texts, B pairs, S = 2 × B sides of pairs (the left texts, then the right ones), L units of
-the longest text, R rows (units without padding), D width, K classes. Padding is zero everywhere.
+Shapes: R rows of texts (see `TextBatch`), B pairs, L units of the longest text (La, Lb: of one
+side), D width, K classes.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -18,12 +18,11 @@ from torch.utils.checkpoint import checkpoint
 
 from ..nn.layers import Dropout, Linear, linear
 from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Sizes
-from ..util.arrays import Ints
-from .batch import PairBatch
+from .batch import TextBatch
 from .options import RE2Options
 
-MULTIPLE = 64  # of rows: matrix libraries prepare for each number of them
 MAX_WEIGHTS = 1 << 22  # attention weights computed at once
+Sides = list[Tensor]  # of the left texts and of the right ones
 
 
 class RE2(EmbeddingNetwork):
@@ -40,131 +39,79 @@ class RE2(EmbeddingNetwork):
             PretrainedEmbedding(table) if table.width else None for table in tables
         )
         self.embed_dropout = Dropout(options.embed_dropout)
-        self.embed_width = sum(table.width for table in tables) + sizes.upstream_width
+        self.embed_width = embed_width = sum(table.width for table in tables) + sizes.upstream_width
         # The first block reads the embeddings alone.
         hidden = options.hidden
-        later = self.embed_width + hidden if options.connection == "aug" else hidden
-        widths = [self.embed_width] + [later] * (options.blocks - 1)
+        later = embed_width + hidden if options.connection == "aug" else hidden
+        widths = [embed_width] + [later] * (options.blocks - 1)
         self.blocks = nn.ModuleList(Block(options, width) for width in widths)
         self.widen = None
-        if options.connection == "residual" and options.blocks > 1 and self.embed_width != hidden:
-            self.widen = make_linear(self.embed_width, hidden)
+        if options.connection == "residual" and options.blocks > 1 and embed_width != hidden:
+            self.widen = make_linear(embed_width, hidden)
         n_outputs = len(sizes.labels) if options.objective == "classes" else 1
         self.predict = Prediction(options, n_outputs)
 
-    def forward(self, batch: PairBatch, upstream: Tensor | None = None) -> Tensor:
-        """Compare pairs: [B, K] logits, or [B, 1] scores.
-
-        upstream: [N, L, W] other vectors of the texts' units, such as a tok2vec's.
-        """
-        encoded = self.encode(self.embed(batch.texts.keys, upstream), batch.texts.n_units)
-        return self.compare(encoded, batch.texts.n_units, batch.left, batch.right)
-
-    def embed(self, keys: Ints, upstream: Tensor | None = None) -> Tensor:
-        """[N, L, D] embeddings. keys: [3, N, L] of characters, bigrams and words."""
-        tables = (self.chars, self.bigrams, self.words)
-        parts = [
-            table(self.keys(own))
-            for table, own in zip(tables, keys, strict=True)
-            if table is not None
-        ]
-        if upstream is not None:
-            parts.append(upstream)
-        embedded: Tensor = self.embed_dropout(beside(parts))
-        return embedded
-
-    def encode(self, embedded: Tensor, n_units: Ints) -> Tensor:
-        """Encode texts independently of each other: [N, L, D] embeddings and outputs of the first
-        encoder, concatenated. n_units: [N]"""
-        mask = self.mask(n_units, embedded.shape[1])
-        return self.first.beside_encoding(embedded * mask.present[:, :, None], mask)
-
-    def recall(
-        self, keys: Ints, upstream: NDArray[Any] | None, encoded: NDArray[Any], n_units: Ints
-    ) -> Tensor:
-        """What `encode` returned, from stored arrays. encoded: [N, L, hidden]"""
-        vectors = None if upstream is None else self.to_tensor(upstream).float()
-        units = beside([self.embed(keys, vectors), self.to_tensor(encoded).float()])
-        return units * self.mask(n_units, units.shape[1]).present[:, :, None]
-
-    def compare(self, encoded: Tensor, n_units: Ints, left: Ints, right: Ints) -> Tensor:
-        """[N, L, D] as `encode` returns, [B] numbers of texts → [B, K]."""
-        x, mask = self.sides(encoded, n_units, left, right)
-        outputs = self.read(x, mask)
-        largest = outputs.masked_fill(~mask.present[:, :, None], -math.inf).amax(dim=1)
-        logits: Tensor = self.predict(*largest.chunk(2))
+    def forward(self, batch: TextBatch) -> Tensor:
+        """Compare pairs: [B, K] logits, or [B, 1] scores."""
+        texts = self.texts(batch)
+        outputs = self.read(batch, texts)
+        logits: Tensor = self.predict(*texts.largest(outputs))
         return logits
 
-    def alignments(
-        self, encoded: Tensor, n_units: Ints, left: Ints, right: Ints
-    ) -> list[tuple[Tensor, Tensor]]:
-        """The attention [B, L, L] of each block, of the left texts' units and of the right ones'.
-        Arguments as in `compare`."""
+    def alignments(self, batch: TextBatch) -> list[tuple[Tensor, Tensor]]:
+        """The attention of each block: [B, La, Lb] of the left texts' units, [B, Lb, La] of the
+        right ones'."""
         found: list[tuple[Tensor, Tensor]] = []
-        self.read(*self.sides(encoded, n_units, left, right), found)
+        self.read(batch, self.texts(batch), found)
         return found
 
-    def sides(
-        self, encoded: Tensor, n_units: Ints, left: Ints, right: Ints
-    ) -> tuple[Tensor, "Mask"]:
-        """[S, L, D], and which of it isn't padding."""
-        numbers = np.concatenate([left, right])
-        mask = self.mask(n_units[numbers], encoded.shape[1])
-        x = encoded.index_select(0, self.to_tensor(numbers))
-        return x, mask
+    def embed(self, batch: TextBatch) -> Tensor:
+        """[R, D] embeddings."""
+        tables = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
+        parts = [table(self.keys(batch.ids[name])) for name, table in tables.items() if table]
+        if batch.upstream is not None:
+            parts.append(batch.upstream)
+        embedded: Tensor = self.embed_dropout(torch.cat(parts, dim=1))
+        return embedded
 
-    def mask(self, n_units: Ints, L: int) -> "Mask":
-        """[N] units of texts, padded to L."""
-        present = np.arange(L) < n_units[:, None]
-        rows = np.flatnonzero(present)
-        n_spare = -len(rows) % MULTIPLE
-        sources, targets = (
-            np.pad(rows, (0, n_spare), constant_values=to) for to in (0, present.size)
-        )
-        return Mask(*map(self.to_tensor, (present, sources, targets)))
+    def texts(self, batch: TextBatch) -> "Texts":
+        rows, present = ([*map(self.to_tensor, each)] for each in (batch.rows, batch.present))
+        return Texts(rows, present, self.to_tensor(batch.places))
 
     def read(
-        self, x: Tensor, mask: "Mask", alignments: list[tuple[Tensor, Tensor]] | None = None
+        self,
+        batch: TextBatch,
+        texts: "Texts",
+        alignments: list[tuple[Tensor, Tensor]] | None = None,
     ) -> Tensor:
-        """Apply the blocks: [S, L, D] → [S, L, hidden].
-
-        alignments: collects those of each block.
-        """
-        embedded = entering = x[..., : self.embed_width]
+        """Apply the blocks: [R, hidden]. alignments: collects those of each block."""
+        owners = self.to_tensor(batch.owners)
+        embedded = entering = self.embed(batch)
         outputs: list[Tensor] = []
         for block in self.blocks:
             assert isinstance(block, Block)
             if outputs:
-                entering = self.connect(embedded, entering, outputs, mask)
-                x = block.beside_encoding(entering, mask)
+                entering = self.connect(embedded, entering, outputs)
+            x = torch.cat([entering, block.encoder(entering, owners)], dim=1)
             if alignments is not None:
-                there, back = block.alignment.weights(x, mask).chunk(2)
-                alignments.append((there, back))
-            outputs.append(block(x, mask))
+                alignments.append(block.alignment.weights(x, texts))
+            outputs.append(block.fusion(x, block.alignment(x, texts)))
         return outputs[-1]
 
-    def connect(
-        self, embedded: Tensor, entered: Tensor, outputs: Sequence[Tensor], mask: "Mask"
-    ) -> Tensor:
+    def connect(self, embedded: Tensor, entered: Tensor, outputs: Sequence[Tensor]) -> Tensor:
         """The input of the next block (section 2.1 of the paper).
 
-        embedded: [S, L, D]; entered: the input of the last block; outputs: of each block before.
+        embedded: [R, D]; entered: the input of the last block; outputs: of each block before.
         """
         if self.options.connection == "none":
             return outputs[-1]
         scale = math.sqrt(0.5) if self.options.scaled_connection else 1.0
         if self.options.connection == "residual":
             if self.widen is not None and len(outputs) == 1:
-                entered = mask.apply(self.widen, entered)
+                entered = self.widen(entered)
             return (outputs[-1] + entered) * scale
         total = outputs[-1] if len(outputs) == 1 else (outputs[-1] + outputs[-2]) * scale
-        return torch.cat([embedded, total], dim=2)
-
-    @property
-    def first(self) -> "Block":
-        block = self.blocks[0]
-        assert isinstance(block, Block)
-        return block
+        return torch.cat([embedded, total], dim=1)
 
     def loss(self, outputs: Tensor, gold: NDArray[Any]) -> Tensor:
         """Sum over pairs: cross-entropy of logits [B, K] and numbers of classes [B], or squared
@@ -175,35 +122,28 @@ class RE2(EmbeddingNetwork):
         return nn.functional.cross_entropy(outputs, target, reduction="sum")
 
 
-class Mask(NamedTuple):
-    """Which units of padded texts there are.
+@dataclass(frozen=True)
+class Texts:
+    """Where texts stand: `TextBatch` on the network's device."""
 
-    Linear layers take most of the time, so they compute rows without padding.
-    """
+    rows: Sides
+    present: Sides
+    places: Tensor
 
-    present: Tensor  # [N, L] false for padding
-    rows: Tensor  # [R] their places in [N × L], and spare ones
-    targets: Tensor  # [R] the same, but N × L for spare ones
-
-    def apply(self, layer: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-        """Apply a layer for rows [R, D] to [N, L, D] → [N, L, K], zeros for padding."""
-        return self.pad(layer(*(x.flatten(0, 1).index_select(0, self.rows) for x in inputs)))
-
-    def pad(self, rows: Tensor) -> Tensor:
-        """[R, D] → [N, L, D]"""
-        N, L = self.present.shape
-        padded = rows.new_zeros(N * L + 1, rows.shape[1])
-        return padded.index_copy(0, self.targets, rows)[:-1].view(N, L, -1)
-
-    def windows(self, x: Tensor, size: int) -> Tensor:
-        """[N, L, D] → [R, size × D] the units around each, one more after than before if the size
-        is even."""
-        L, longer = x.shape[1], x.shape[1] + size - 1
-        padded = nn.functional.pad(x, (0, 0, (size - 1) // 2, size // 2)).flatten(0, 1)
-        first = self.rows // L * longer + self.rows % L
-        places = first[:, None] + torch.arange(size, device=x.device)
+    def pad(self, x: Tensor) -> Sides:
+        """[R, D] → [B, La, D] and [B, Lb, D]"""
         # Its backward pass is faster than that of indexing.
-        return nn.functional.embedding(places, padded).flatten(1)
+        return [nn.functional.embedding(rows, x) for rows in self.rows]
+
+    def unpad(self, sides: Sides) -> Tensor:
+        """The inverse of `pad`."""
+        units = torch.cat([side.flatten(0, 1) for side in sides])
+        return nn.functional.embedding(self.places, units)
+
+    def largest(self, x: Tensor) -> Sides:
+        """[R, D] → [B, D] of each side, the maximum over the units of each text."""
+        sides = zip(self.pad(x), self.present, strict=True)
+        return [side.masked_fill(~own[:, :, None], -math.inf).amax(dim=1) for side, own in sides]
 
 
 class Block(nn.Module):
@@ -216,14 +156,6 @@ class Block(nn.Module):
         self.alignment = AlignmentLayer(options, both)
         fusion = FullFusion if options.fusion == "full" else SimpleFusion
         self.fusion = fusion(both, options.hidden, options.dropout)
-
-    def beside_encoding(self, x: Tensor, mask: Mask) -> Tensor:
-        """[N, L, D] → [N, L, D + hidden], input and output of the encoder."""
-        return torch.cat([x, self.encoder(x, mask)], dim=2)
-
-    def forward(self, x: Tensor, mask: Mask) -> Tensor:
-        """[S, L, D], as `beside_encoding` returns → [S, L, hidden]."""
-        return mask.apply(self.fusion, x, self.alignment(x, mask))
 
 
 class ConvolutionEncoder(nn.Module):
@@ -239,27 +171,34 @@ class ConvolutionEncoder(nn.Module):
         )
         self.dropout = Dropout(options.dropout)
 
-    def forward(self, x: Tensor, mask: Mask) -> Tensor:
-        """[N, L, D] → [N, L, hidden]"""
+    def forward(self, x: Tensor, owners: Tensor) -> Tensor:
+        """[R, D] → [R, hidden]. owners: [R] the texts of the rows"""
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, nn.ModuleList)
             x = self.dropout(x) if number else x
-            rows = torch.cat([convolve(each, x, mask) for each in layer], dim=1)
-            x = mask.pad(gelu(rows))
+            x = gelu(torch.cat([convolve(each, x, owners) for each in layer], dim=1))
         out: Tensor = self.dropout(x)
         return out
 
 
-def beside(parts: list[Tensor]) -> Tensor:
-    """[N, L, ...] parts → [N, L, D]; one alone is not copied."""
-    return torch.cat(parts, dim=2) if len(parts) > 1 else parts[0]
+def convolve(convolution: nn.Module, x: Tensor, owners: Tensor) -> Tensor:
+    """[R, D] → [R, K], within each text. One of an even size sees one unit more after than before.
 
-
-def convolve(convolution: nn.Module, x: Tensor, mask: Mask) -> Tensor:
-    """[N, L, D] → [R, K]"""
+    Faster than `conv1d`, and without padding.
+    """
     assert isinstance(convolution, nn.Conv1d)
+    (size,) = convolution.kernel_size
+    before, after = (size - 1) // 2, size // 2
+    padded = nn.functional.pad(x, (0, 0, before, after))
+    around = nn.functional.pad(owners, (before, after), value=-1)
+    parts = [
+        padded[start : start + len(x)].masked_fill(
+            (around[start : start + len(x)] != owners)[:, None], 0.0
+        )
+        for start in range(size)
+    ]
     weight = convolution.weight.transpose(1, 2).flatten(1)  # [K, size × D]
-    return linear(mask.windows(x, convolution.kernel_size[0]), weight, convolution.bias)
+    return linear(torch.cat(parts, dim=1), weight, convolution.bias)
 
 
 class AlignmentLayer(nn.Module):
@@ -274,46 +213,38 @@ class AlignmentLayer(nn.Module):
                 Dropout(options.dropout), make_linear(width, options.hidden), nn.GELU()
             )
 
-    def forward(self, x: Tensor, mask: Mask) -> Tensor:
-        """[S, L, D] → [S, L, D] aligned vectors, with at most `MAX_WEIGHTS` weights in memory (or
-        those of one unit), in training too."""
-        queries, values, L = self._project(x, mask), swapped(x), x.shape[1]
-        keys, present = swapped(queries), swapped(mask.present)
+    def forward(self, x: Tensor, texts: Texts) -> Tensor:
+        """[R, D] → [R, D] the vectors that the units are aligned with."""
+        (a, b), (of_a, of_b), (keys_a, keys_b) = texts.pad(x), texts.present, self.keys(x, texts)
+        aligned = self.align(keys_a, keys_b, of_b, b), self.align(keys_b, keys_a, of_a, a)
+        return texts.unpad([*aligned])
+
+    def weights(self, x: Tensor, texts: Texts) -> tuple[Tensor, Tensor]:
+        """The attention [B, La, Lb] of the left texts' units, and that of the right ones'."""
+        (a, b), (of_a, of_b) = self.keys(x, texts), texts.present
+        return self.attention(a, b, of_b), self.attention(b, a, of_a)
+
+    def keys(self, x: Tensor, texts: Texts) -> Sides:
+        """[B, L, D] of each side, what the scores are computed from."""
+        return texts.pad(x if self.project is None else self.project(x))
+
+    def align(self, queries: Tensor, keys: Tensor, present: Tensor, values: Tensor) -> Tensor:
+        """Weighted sums [B, La, D] of values [B, Lb, D], with at most `MAX_WEIGHTS` weights in
+        memory, or those of one unit, in training too."""
+
+        def attend(part: Tensor) -> Tensor:
+            return self.attention(part, keys, present) @ values
+
         step = max(1, MAX_WEIGHTS // present.numel())
-        if step >= L:
-            return self.attention(queries, keys, present) @ values
-
-        def part(start: int) -> Tensor:
-            return self.attention(queries[:, start : start + step], keys, present) @ values
-
-        starts = range(0, L, step)
-        if torch.is_grad_enabled():
-            parts = [checkpoint(part, start, use_reentrant=False) for start in starts]
-            return torch.cat(parts, dim=1)
-        # Parts that stay between large temporary tensors would fragment the memory.
-        found = torch.empty_like(values)
-        for start in starts:
-            found[:, start : start + step] = part(start)
-        return found
-
-    def weights(self, x: Tensor, mask: Mask) -> Tensor:
-        """The attention [S, L, L] of each unit to the other text's units."""
-        queries = self._project(x, mask)
-        return self.attention(queries, swapped(queries), swapped(mask.present))
-
-    def _project(self, x: Tensor, mask: Mask) -> Tensor:
-        """[S, L, D] what the scores are computed from."""
-        return x if self.project is None else mask.apply(self.project, x)
+        if step >= queries.shape[1]:
+            return attend(queries)
+        parts: Any = torch.split(queries, step, dim=1)
+        return torch.cat([checkpoint(attend, part, use_reentrant=False) for part in parts], dim=1)
 
     def attention(self, queries: Tensor, keys: Tensor, present: Tensor) -> Tensor:
-        """[S, Q, D] and [S, L, D] → [S, Q, L], whose rows sum to 1. present: [S, L]."""
+        """[B, La, D] and [B, Lb, D] → [B, La, Lb], whose rows sum to 1. present: [B, Lb]"""
         scores = queries @ keys.transpose(1, 2) * self.temperature
         return scores.masked_fill(~present[:, None], -math.inf).softmax(dim=2)
-
-
-def swapped(x: Tensor) -> Tensor:
-    """[S, ...] → [S, ...] the other text of each pair."""
-    return x.roll(len(x) // 2, 0)
 
 
 class SimpleFusion(nn.Module):
@@ -342,12 +273,11 @@ class FullFusion(nn.Module):
 
     def forward(self, x: Tensor, aligned: Tensor) -> Tensor:
         """Each [R, D] → [R, hidden]."""
-        both, product = torch.cat([x, aligned], dim=1), torch.cat([x, x * aligned], dim=1)
-        # [x; x − a] times (U, V) is [x; a] times (U + V, −V).
-        U, V = self.difference.weight.chunk(2, dim=1)
-        weights = torch.cat([self.beside.weight, torch.cat([U + V, -V], dim=1)])
-        biases = torch.cat([self.beside.bias, self.difference.bias])
-        compared = linear(both, weights, biases), self.product(product)
+        compared = [
+            self.beside(torch.cat([x, aligned], dim=1)),
+            self.difference(torch.cat([x, x - aligned], dim=1)),
+            self.product(torch.cat([x, x * aligned], dim=1)),
+        ]
         return gelu(self.join(torch.cat([self.dropout(gelu(each)) for each in compared], dim=1)))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..util.arrays import Bools, Float32s, Float64s, Ints
+from ..util.arrays import Bools, Float32s, Float64s
 from .calibration import DIGITS, fit_logistic
 
 # In this order: the network's log-odds; the cosine of the sums of embeddings; BM25 as a share of
@@ -31,70 +31,56 @@ def probabilities(features: Float64s, weights: Sequence[float]) -> Float64s:
     return found
 
 
-class SearchExamples(NamedTuple):
-    """Candidates of some queries.
+class SearchedQuery(NamedTuple):
+    """The candidates of a query."""
 
-    features: [B, F]; gold: [B] whether each is right; starts: [B] whether it is the first row of
-        its query; answered: [B] whether its query has an answer.
-    """
-
-    features: Float64s
-    gold: Bools
-    starts: Bools
-    answered: Bools
-
-    @property
-    def shares(self) -> Float64s:
-        """[B] how much the query of a row counts: half of all for those with an answer."""
-        counts = np.array([np.sum(self.starts & (self.answered == kind)) for kind in (0, 1)])
-        found: Float64s = 1 / (counts[self.answered.astype(int)] * np.count_nonzero(counts))
-        return found
+    features: Float64s  # [B, F]
+    gold: Bools  # [B] whether each is right
+    is_answered: bool  # whether any text is right
 
 
 def fit_ranking(
-    examples: Sequence[SearchExamples], features: Sequence[str] = FEATURES
+    faqs: Sequence[Sequence[SearchedQuery]], features: Sequence[str] = FEATURES
 ) -> list[float]:
     """Weights that rank correct answers first and reject queries without an answer; 0 for features
     that aren't named, and for those that would count against a candidate.
 
-    Each of the examples counts the same, and in each queries with an answer count as much as those
-    without one. The weights are scaled so that the first candidate's probability is that of its
-    being right.
+    Each FAQ counts the same, and in each queries with an answer count as much as those without one.
+    The weights are scaled so that the first candidate's probability is that of its being right.
     """
-    rows = np.concatenate([each.features for each in examples])
-    gold = np.concatenate([each.gold for each in examples])
-    starts = np.concatenate([each.starts for each in examples])
-    shares = np.concatenate([each.shares for each in examples]) * starts.sum()
-    weights = _fit_positive(rows, gold, shares, features)
-    scores = rows @ weights
-    first = _first_places(scores, starts)
+    queries = [query for faq in faqs for query in faq]
+    shares = np.concatenate([shares_of(faq) for faq in faqs]) * len(queries)
+    counts = [len(query.gold) for query in queries]
+    rows = np.concatenate([query.features for query in queries])
+    gold = np.concatenate([query.gold for query in queries])
+    weights = fit_positive(rows, gold, shares.repeat(counts), features)
+    best = [np.argmax(query.features @ weights) for query in queries]
+    first = np.cumsum([0, *counts[:-1]]) + best
     if len(set(gold[first].tolist())) == 2:
-        margins = np.stack([scores[first], np.ones(len(first))], axis=1)
-        scale, shift = fit_logistic(margins, gold[first], ridge=1e-3, shares=shares[first])
+        margins = np.stack([rows[first] @ weights, np.ones(len(first))], axis=1)
+        scale, shift = fit_logistic(margins, gold[first], ridge=1e-3, shares=shares)
         if scale > 0:
             weights *= scale
             weights[FEATURES.index("one")] += shift
     return [round(weight, DIGITS) for weight in weights.tolist()]
 
 
-def _fit_positive(
+def shares_of(faq: Sequence[SearchedQuery]) -> Float64s:
+    """[queries] how much each counts: those with an answer as much as those without one."""
+    is_answered = np.array([query.is_answered for query in faq])
+    counts = np.array([(~is_answered).sum(), is_answered.sum()])
+    shares: Float64s = 1 / (counts[is_answered.astype(int)] * np.count_nonzero(counts))
+    return shares
+
+
+def fit_positive(
     rows: Float64s, gold: Bools, shares: Float64s, features: Sequence[str]
 ) -> Float64s:
     """The weights [F] of a logistic regression, without features whose weight would be negative."""
     columns = [FEATURES.index(name) for name in features]
     weights = np.zeros(len(FEATURES))
     weights[columns] = fit_logistic(rows[:, columns], gold, ridge=1e-3, shares=shares)
-    others = [name for name in features if name != "one"]
-    worst = min(others, key=lambda name: weights[FEATURES.index(name)], default="one")
-    if worst == "one" or weights[FEATURES.index(worst)] >= 0:
+    worst = min(features, key=lambda name: weights[FEATURES.index(name)] if name != "one" else 0)
+    if weights[FEATURES.index(worst)] >= 0 or worst == "one":
         return weights
-    return _fit_positive(rows, gold, shares, [name for name in features if name != worst])
-
-
-def _first_places(scores: Float64s, starts: Bools) -> Ints:
-    """The places of the highest score of each query, of scores [B]."""
-    queries = np.cumsum(starts)
-    order = np.lexsort((scores, queries))
-    is_last = np.append(np.diff(queries[order]) != 0, True)
-    first: Ints = order[is_last]
-    return first
+    return fit_positive(rows, gold, shares, [name for name in features if name != worst])

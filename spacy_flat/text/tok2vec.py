@@ -66,12 +66,12 @@ class Tok2VecFeatures:
         if in_characters and unit == "token":
             raise ValueError(Errors.F367)
         row_of_unit = character_of_unit if in_characters else token_of_unit
-        self._rows = [
+        self.rows = [
             row_of_unit(doc, int(start), unit) for doc, start in zip(docs, starts, strict=False)
         ]
         if texts is not None and unit == "char":
-            pairs = zip(self._rows, texts, strict=True)
-            self._rows = [rows[text.starts] for rows, text in pairs]
+            pairs = zip(self.rows, texts, strict=True)
+            self.rows = [rows[text.starts] for rows, text in pairs]
 
     def of(self, segments: Sequence[Segment]) -> "Tensor | None":
         """[B, C, D] features of the units of segments; None without a tok2vec."""
@@ -80,7 +80,7 @@ class Tok2VecFeatures:
         longest = max(1, *(segment.end - segment.start for segment in segments))
         rows = np.zeros((len(segments), longest), dtype=np.int64)
         for place, segment in enumerate(segments):
-            piece = self._rows[segment.text][segment.start : segment.end]
+            piece = self.rows[segment.text][segment.start : segment.end]
             rows[place, : len(piece)] = piece
         return self.vectors[rows]
 

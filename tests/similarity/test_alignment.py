@@ -1,21 +1,18 @@
-"""`pipe.align`, `doc._.alignment`, and its heat map."""
+"""`pipe.align` and its picture."""
 
-import copy
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from spacy.language import Language
 
-from spacy_flat.similarity import alignment as module
+from spacy_flat.similarity import component as module
 from spacy_flat.similarity.alignment import Alignment, BlockAlignment
-from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.viz.alignment import MAX_UNITS
 
-from .conftest import PAIRS, re2
+from .conftest import re2
 
 SVG = "{http://www.w3.org/2000/svg}"
-TEXTS = [join_pair(left, right) for left, right, _ in PAIRS]
 
 
 def assert_equal(found: Alignment | None, expected: Alignment | None) -> None:
@@ -38,14 +35,6 @@ def assert_right(alignment: Alignment, n_blocks: int = 2) -> None:
         np.testing.assert_allclose(back.sum(axis=1), 1, atol=1e-5)
 
 
-@pytest.fixture(scope="module")
-def keeping(trained_pairs: Language) -> Language:
-    """Keeps the alignments of its Docs."""
-    nlp = copy.deepcopy(trained_pairs)
-    re2(nlp).keep_alignment = True
-    return nlp
-
-
 # What it is
 
 
@@ -65,27 +54,11 @@ def test_an_empty_text_has_one_empty_unit(trained_pairs: Language, left: str, ri
     assert_right(found)
 
 
-def test_texts_that_are_too_long(
-    keeping: Language, trained_pairs: Language, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "MOST_WEIGHTS", 20)
+def test_texts_that_are_too_long(trained_pairs: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_ALIGNED", 20)
     assert re2(trained_pairs).align("快递几天", "几天能收到")
     with pytest.raises(ValueError, match=r"\[F327\].* 4 and 6 characters"):
         re2(trained_pairs).align("快递几天", "几天能收到快")
-    long, short = keeping.pipe([join_pair("快递几天", "几天能收到快"), TEXTS[0]])
-    assert long.cats
-    assert long._.alignment is None
-    assert short._.alignment
-
-
-# doc._.alignment
-
-
-def test_by_request_only(trained_pairs: Language, keeping: Language) -> None:
-    assert trained_pairs(TEXTS[0])._.alignment is None
-    assert keeping("没有第二个")._.alignment is None
-    expected = re2(trained_pairs).align(*PAIRS[0][:2])
-    assert_equal(keeping(TEXTS[0])._.alignment, expected)
 
 
 # The heat map
@@ -135,23 +108,3 @@ def test_any_text_and_weight_can_be_drawn(trained_pairs: Language) -> None:
         weights[:] = np.nan
     assert lines(alignment.to_svg()) == 0
     assert "nan" not in alignment.to_svg()
-
-
-# A Doc that is read again
-
-
-def test_what_an_earlier_run_aligned_is_dropped(keeping: Language) -> None:
-    """It belongs to probabilities that are no longer there."""
-    nlp = copy.deepcopy(keeping)
-    doc = nlp(TEXTS[0])
-    assert doc._.alignment
-    doc.spans["pair"] = [doc[0:1], doc[6:8]]
-    (doc,) = nlp.pipe([doc])
-    assert doc._.alignment.blocks[0].left_to_right.shape == (1, 2)
-    re2(nlp).keep_alignment = False
-    assert nlp(doc)._.alignment is None
-    # Nor does one stay that is too large now.
-    doc = keeping(TEXTS[0])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_WEIGHTS", 5)
-        assert keeping(doc)._.alignment is None

@@ -140,7 +140,7 @@ def test_the_cosine_is_added_to_the_log_odds(trained_pairs: Language) -> None:
     pairs = [pair[:2] for pair in PAIRS[:-1]] + [("？", "！"), ("退款", "退款")]
     before = pipe.predict_pairs(pairs)
     pipe.cosine = 2.0
-    after = pipe.predict_pairs(pairs, batch_size=3)
+    after = pipe.predict_pairs(pairs)
     odds = [np.log(each[:-1, 1] / each[:-1, 0]) for each in (before, after)]
     wanted = 2 * np.array(cosines(pipe, pairs[:-1]))
     np.testing.assert_allclose(odds[1] - odds[0], wanted, atol=0.01)

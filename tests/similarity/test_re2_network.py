@@ -18,9 +18,10 @@ from torch.nn.functional import gelu
 from spacy_flat.nn.layers import Dropout
 from spacy_flat.nn.network import Sizes, Table
 from spacy_flat.similarity import network as module
-from spacy_flat.similarity.batch import PairBatch, TextBatch
+from spacy_flat.similarity.batch import TextBatch
 from spacy_flat.similarity.network import RE2, Block, FullFusion
 from spacy_flat.similarity.options import RE2Options
+from spacy_flat.text.padding import Ragged
 
 N_KEYS = 30
 TINY = RE2Options(hidden=6)
@@ -54,13 +55,11 @@ def make(options: RE2Options) -> RE2:
     return network.eval().double()
 
 
-def batch_of(texts: Texts, pairs: list[tuple[int, int]]) -> PairBatch:
-    n_units = np.array([len(text) for text in texts])
-    keys = np.zeros((3, len(texts), n_units.max()), dtype=np.int64)
-    for row, text in enumerate(texts):
-        keys[0, row, : len(text)] = text
+def batch_of(texts: Texts, pairs: list[tuple[int, int]]) -> TextBatch:
+    ids = np.array([number for text in texts for number in text], dtype=np.int64)
+    counts = np.array([len(text) for text in texts])
     left, right = np.array(pairs).T
-    return PairBatch(np.arange(len(pairs)), TextBatch((), n_units, keys), left, right)
+    return TextBatch.of(Ragged(counts, {"chars": ids}), [left, right])
 
 
 # The reference
@@ -219,16 +218,15 @@ def test_symmetric_prediction_ignores_the_order(alignment: Any) -> None:
 def test_alignments_are_the_attention_of_each_block() -> None:
     network = make(replace(TINY, blocks=1))
     batch = batch_of(TEXTS, PAIRS)
-    n_units = batch.texts.n_units
-    encoded = network.encode(network.embed(batch.texts.keys), n_units)
-    ((left, right),) = network.alignments(encoded, n_units, batch.left, batch.right)
+    ((left, right),) = network.alignments(batch)
+    first: Any = network.blocks[0]
     for number, (a, b) in enumerate(PAIRS):
         assert network.chars is not None
         texts = (network.chars.offsets.weight[torch.tensor(TEXTS[text])] for text in (a, b))
-        x, y = (torch.cat([text, encode(network.first, text)], dim=1) for text in texts)
+        x, y = (torch.cat([text, encode(first, text)], dim=1) for text in texts)
         n, m = len(x), len(y)
-        torch.testing.assert_close(left[number, :n, :m], align(network.first, x, y)[1])
-        torch.testing.assert_close(right[number, :m, :n], align(network.first, y, x)[1])
+        torch.testing.assert_close(left[number, :n, :m], align(first, x, y)[1])
+        torch.testing.assert_close(right[number, :m, :n], align(first, y, x)[1])
         assert not left[number, :n, m:].any()
         assert not right[number, :m, n:].any()
 
@@ -239,13 +237,13 @@ def test_attention_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch, is_trai
     network = make(TINY)
     batch = batch_of(TEXTS, PAIRS)
     whole = network(batch)
-    whole_gradient = torch.autograd.grad(whole.sum(), network.first.alignment.temperature)
+    whole_gradient = torch.autograd.grad(whole.sum(), network.blocks[0].alignment.temperature)
     monkeypatch.setattr(module, "MAX_WEIGHTS", 60)
     with torch.set_grad_enabled(is_train):
         parts = network(batch)
     torch.testing.assert_close(parts, whole)
     if is_train:
-        gradient = torch.autograd.grad(parts.sum(), network.first.alignment.temperature)
+        gradient = torch.autograd.grad(parts.sum(), network.blocks[0].alignment.temperature)
         torch.testing.assert_close(gradient, whole_gradient)
 
 
@@ -268,11 +266,11 @@ def test_weights_start_as_he_et_al_have_it() -> None:
     torch.manual_seed(0)
     network = RE2(RE2Options(hidden=150), Sizes(["a", "b"], chars=Table(9, 9, 50)))
     layers = {
-        "convolution": (network.first.encoder.layers[0][0], 2 / 150),  # type: ignore[index]
-        "fusion": (network.first.fusion.join, 2 / 450),
+        "convolution": (network.blocks[0].encoder.layers[0][0], 2 / 150),  # type: ignore[index]
+        "fusion": (network.blocks[0].fusion.join, 2 / 450),
         "last": (network.predict.classify, 1 / 150),
     }
     for name, (layer, variance) in layers.items():
         assert layer.weight.var().item() == pytest.approx(variance, rel=0.15), name
         assert not layer.bias.any()
-    assert network.first.alignment.temperature.item() == pytest.approx(1 / math.sqrt(150))
+    assert network.blocks[0].alignment.temperature.item() == pytest.approx(1 / math.sqrt(150))
