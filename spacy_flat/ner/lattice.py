@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import Errors
 from ..util.arrays import Bools, Float32s, Float64s, Ints
 from .search import BOUNDARY, OUT, Choices, Labelled, search
 from .tags import OUTSIDE, TagSet
@@ -144,8 +143,6 @@ class Lattice:
     odds: [N, N, L, B], or 1 in place of L, log-odds to add to those of an entity with this end and
         start; -inf excludes it, and `REQUIRED` requires it.
     temperature: divides the CRF's scores.
-
-    Raises ValueError (F240) for NaN.
     """
 
     def __init__(
@@ -160,8 +157,6 @@ class Lattice:
         self.lengths, self.names, self._L = lengths, names, len(names)
         inside = np.arange(scores.emissions.shape[1]) < lengths[:, None]
         scores = scores._replace(emissions=np.where(inside[:, :, None], scores.emissions, 0))
-        if any(np.isnan(each).any() for each in scores):
-            raise ValueError(Errors.F240.format(what="scores of entities"))
         emissions, transitions, starts, ends = (
             (each / temperature).clip(-_HUGE, _HUGE) for each in scores
         )

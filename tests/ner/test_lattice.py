@@ -184,12 +184,3 @@ def test_long_entities_and_what_is_left_out(labels: dict[str, list[str]]) -> Non
     odds[45, 5, 2] = 1e7
     odds[6:45, 5:40] = odds[45, 6:] = -np.inf
     assert (5, 45, numbers[2]) in best(odds)
-
-
-def test_nan_is_refused() -> None:
-    case = Case(0, "BIO", 3, {"A": ["A"]})
-    case.scores.emissions[1, 3, 0] = math.nan  # padding
-    assert case.lattice.best(1)
-    case.scores.emissions[1, 2, 0] = math.nan
-    with pytest.raises(ValueError, match="F240"):
-        case.lattice.best(1)
