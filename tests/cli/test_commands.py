@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import spacy
@@ -18,7 +16,6 @@ from typer.testing import CliRunner
 from spacy_flat.cli import app
 from spacy_flat.cli._failure import exiting
 from spacy_flat.cli._table import print_table
-from spacy_flat.corpora.convert import FORMATS
 
 
 @pytest.fixture
@@ -128,11 +125,6 @@ def test_show_a_file(tmp_path: Path) -> None:
     assert "line 1" in message
 
 
-def test_the_formats_of_convert_are_those_of_the_table() -> None:
-    help = run("convert", "--help")
-    assert all(name in help for name in FORMATS)
-
-
 # How commands fail
 
 
@@ -173,22 +165,6 @@ def test_any_terminal_shows_any_text(project: Path) -> None:
     assert (result.exit_code, result.exception) == (0, None)
     assert r"\u91cd\u5e86" in result.output
     assert "[F162]" in failure("show", "blank", "重\udce5")
-
-
-def test_nobody_reads_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> None:
-        raise BrokenPipeError
-
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=fail))
-    with pytest.raises(BrokenPipeError):  # typer knows what to do
-        exiting(lambda: None)()
-    monkeypatch.setattr(sys, "stdout", None)
-    with pytest.raises(SystemExit, match="1"):
-        exiting(run_into)(OSError("full"))
-
-
-def run_into(error: Exception) -> None:
-    raise error
 
 
 def test_columns_are_aligned_with_chinese_characters(capsys: pytest.CaptureFixture[str]) -> None:

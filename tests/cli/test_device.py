@@ -42,42 +42,32 @@ def on_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Saved:
     return save
 
 
-def needs_the_option(*words: object) -> None:
-    """Without it the command says what helps."""
-    message = run(*words, code=1)
-    assert "[F350]" in message
-    assert "--device cpu" in message
-    run(*words, "--device", "cpu")
-
-
-def test_of_entities(mini_project: Path, on_a_gpu: Saved) -> None:
-    pipeline = on_a_gpu(mini_project / MODEL)
-    needs_the_option("show", pipeline, "重庆的药店")
-    needs_the_option("compact", pipeline, "compact")
-    assert spacy.load("compact").config["components"]["flat_ner"]["device"] == "cpu"
-
-
-def test_of_pairs(pairs_pipeline: Path, on_a_gpu: Saved) -> None:
-    pipeline = on_a_gpu(pairs_pipeline)
+@pytest.mark.parametrize(
+    ("pipeline", "words"),
+    [
+        ("mini", "show cuda 重庆的药店"),
+        ("mini", "compact cuda out"),
+        ("pairs", "search cuda faq.txt 如何退款"),
+        ("pairs", "calibrate cuda dev.spacy out"),
+        ("poems", "generate cuda --max-length 5"),
+        ("translation", "translate cuda 李华住在北京。"),
+    ],
+)
+def test_commands_say_what_helps(
+    pipeline: str, words: str, on_a_gpu: Saved, request: pytest.FixtureRequest
+) -> None:
+    if pipeline == "mini":
+        on_a_gpu(request.getfixturevalue("mini_project") / MODEL)
+    else:
+        on_a_gpu(request.getfixturevalue(f"{pipeline}_pipeline"))
     Path("faq.txt").write_text("怎么退款？\t…\n", "utf-8")
     DocBin(docs=[each.reference for each in examples_of(spacy.blank("zh"))]).to_disk("dev.spacy")
-    needs_the_option("search", pipeline, "faq.txt", "如何退款")
-    needs_the_option("calibrate", pipeline, "dev.spacy", "calibrated")
-
-
-def test_of_poems(poems_pipeline: Path, on_a_gpu: Saved) -> None:
-    needs_the_option("generate", on_a_gpu(poems_pipeline), "--max-length", 5)
-
-
-def test_of_translations(translation_pipeline: Path, on_a_gpu: Saved) -> None:
-    needs_the_option("translate", on_a_gpu(translation_pipeline), "李华住在北京。")
-
-
-def test_of_entities_in_translations(
-    translation_pipeline: Path, mini_project: Path, on_a_gpu: Saved
-) -> None:
-    reader = on_a_gpu(mini_project / MODEL)
-    needs_the_option("translate", translation_pipeline, "李华住在北京。", "--entities", reader)
+    message = run(*words.split(), code=1)
+    assert "[F350]" in message
+    assert "--device cpu" in message
+    run(*words.split(), "--device", "cpu")
+    if "compact" in words:
+        assert spacy.load("out").config["components"]["flat_ner"]["device"] == "cpu"
 
 
 def test_annotation(mini_project: Path, on_a_gpu: Saved) -> None:
@@ -102,8 +92,3 @@ def test_of_a_package() -> None:
         load_on_device("zh_flat_demo", "cuda")
     with pytest.raises(ValueError, match=r"F350.*'gpu'"):
         load_on_device("zh_flat_demo", "gpu")
-
-
-def test_what_is_no_pipeline() -> None:
-    with pytest.raises(OSError, match="E050"):
-        load_on_device("no_such_pipeline", "cpu")
