@@ -88,6 +88,7 @@ def test_records(tmp_path: Path, record: str, code: str) -> None:
 
 
 def test_records_without_text_are_skipped(tmp_path: Path) -> None:
-    text = records([TOWER], [], ["（阙）", "。"])
+    text = records([TOWER], [], ["（阙）", "。"], ["山。"])
     docs, summary = convert(tmp_path, text, format="poems-jsonl")
-    assert ([doc.text for doc in docs], summary.skipped) == ([TOWER], 2)
+    assert ([doc.text for doc in docs], summary.skipped) == ([TOWER, "山。"], 2)
+    assert summary.labels == {"五绝": 1, "another form": 1}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.lexicon import Entry, Lexicon, word_lists
+from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.lexicon.automaton import PIECE
 
 # Few characters, so that words and texts meet: full-width, astral, the texts' separator.
@@ -185,15 +185,6 @@ def test_types_by_word():
     assert "上海" not in lexicon
 
 
-def test_white_space_around_words():
-    lexicon = lexicon_of("重庆")
-    lexicon.add([" 甲乙\n"])
-    assert " 甲乙 " in lexicon
-    assert lexicon.index("\u3000甲乙") == 1
-    assert lexicon.remove(["甲乙 "]) == 1
-    assert list(lexicon) == ["重庆"]
-
-
 def test_words_in_letters_are_found_whatever_their_case():
     lexicon = lexicon_of("KFC", "得物App", "T恤", "Мета", "Łódź", "ΟΔΟΣ", "ＡＢ股")
     for word, text in [
@@ -234,7 +225,9 @@ def test_zero_width_characters_are_passed_over(char: str):
         (1, 11, 15, "KFC"),
         (2, 0, 3, "拼多多"),
     ]
-    assert f"拼{char}多多" in lexicon
+    assert f" 拼{char}多多\u3000" in lexicon
+    assert lexicon.add([f"拼多{char}多 "]) == 0
+    assert lexicon.remove([f"{char}拼多多\n"]) == 1
 
 
 @pytest.mark.parametrize("call", ["match", "add", "remove"])
@@ -261,18 +254,18 @@ def test_words_left_out_are_named(tmp_path: Path):
     assert warned[0].filename == __file__
 
 
-@pytest.mark.parametrize("trust", [-0.5, 1.5, "much"])
-def test_trust_is_a_share(trust: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrong", [-0.5, -1, 1.5, "much"])
+def test_trust_and_frequency_have_bounds(wrong: Any, tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text("重庆\n", encoding="utf-8")
     lexicon = lexicon_of("药店")
-    for insert in (
-        lambda: lexicon.add(["重庆"], trust=trust),
-        lambda: lexicon.update(path, trust=trust),
-        lambda: Lexicon(word_lists.words(path, trust=trust)),
-    ):
-        with pytest.raises(ValueError, match=r"F341.*trust"):
-            insert()
+    with pytest.raises(ValueError, match=r"F341.*trust"):
+        lexicon.add({"重庆": "LOC"}, trust=wrong)
+    with pytest.raises(ValueError, match=r"F341.*trust"):
+        lexicon.update(path, trust=wrong)
+    if wrong not in (-1, 1.5):  # -1 is unknown
+        with pytest.raises(ValueError, match=r"F341.*frequency"):
+            lexicon.add(["重庆"], frequency=wrong)
     assert "重庆" not in lexicon
 
 
