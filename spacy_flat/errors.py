@@ -187,7 +187,7 @@ F208 Training has diverged: the gradient of {key} was not finite in {steps} step
 F230 Entity labels must be distinct and not empty, but got {labels}.
 F233 The entity (start, end, label) = {span} has a label that is not among {labels}. Add it to the
   component with add_label, or correct the annotation.
-F240 The {what} are not numbers (NaN). Training has diverged, or the weights are damaged: load an
+F240 The weights are not numbers (NaN). Training has diverged, or the weights are damaged: load an
   earlier state, and train with a lower learning rate or gradient clipping.
 F242 {name}: unannotated_labels has {label!r}, which is not among the labels {labels}. Correct or
   delete it.

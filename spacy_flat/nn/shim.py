@@ -138,7 +138,7 @@ class TorchShim(Shim):
             self.module.eval()
         if self._checked != (version := self.version):
             if not _is_finite(self.module):
-                raise ValueError(Errors.F240.format(what="weights"))
+                raise ValueError(Errors.F240)
             self._checked = version
         with torch.no_grad():
             yield self.module

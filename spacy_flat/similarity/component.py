@@ -31,7 +31,7 @@ from .calibration import PairCalibration, best_threshold, fit_margins, fit_tempe
 from .equality import normal_form
 from .featuriser import PairTexts
 from .index import Question, TextIndex
-from .model import BatchOutputs, align, batches_of, cosines_of, network_of, read_pairs, to_numbers
+from .model import BatchOutputs, align, batches_of, cosines_of, network_of, read_pairs
 from .pairs import Pair, Text, mark_pair, pair_of, string_of, two_texts
 from .ranking import DEFAULT, FEATURES, fit_ranking
 from .scores import gold_of, score_pairs
@@ -319,10 +319,10 @@ class PairClassifier(LabelledPipe):
         return bool(is_on and has_positive and not self.is_regression)
 
     def logits(self, texts: PairTexts) -> Float32s:
-        """[N, K] the network's outputs, before any softmax. Raises ValueError (F240) for NaN."""
+        """[N, K] the network's outputs, before any softmax."""
         logits = np.zeros((len(texts.left), len(self.labels)), dtype=np.float32)
         for numbers, outputs in self.model.predict(texts):
-            logits[numbers] = to_numbers(outputs)
+            logits[numbers] = outputs.cpu().numpy()
         return logits
 
     def calibrate(self, examples: Iterable[Example]) -> PairCalibration:

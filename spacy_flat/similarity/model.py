@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from thinc.api import Model
 
-from ..errors import Errors
 from ..nn.model import make_model, shim_of, tok2vec_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
 from ..text.vocabulary import hash_words
@@ -145,14 +144,6 @@ def cosines_of(model: PairModel, texts: PairTexts) -> Float32s:
     vectors = sentence_vectors(model, texts)
     cosines: Float32s = (vectors[texts.left] * vectors[texts.right]).sum(axis=1)
     return cosines
-
-
-def to_numbers(outputs: "Tensor") -> Float32s:
-    """Outputs of the network as an array. Raises ValueError (F240) for NaN."""
-    found: Float32s = outputs.cpu().numpy()
-    if (found != found).any():
-        raise ValueError(Errors.F240.format(what="outputs of the network"))
-    return found
 
 
 def network_of(model: PairModel) -> "RE2":
