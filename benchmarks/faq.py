@@ -35,7 +35,7 @@ from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import SAME, pair_of
 from spacy_flat.similarity.ranking import (
     FEATURES,
-    SearchExamples,
+    SearchedQuery,
     fit_ranking,
 )
 from spacy_flat.vectors import read_vectors
@@ -126,9 +126,9 @@ def half_of(faq: Faq, place: int) -> int:
     return (place if number < 0 else number) % 2
 
 
-def search_examples(pipe: PairClassifier, faqs: Sequence[Faq]) -> list[list[SearchExamples]]:
+def search_examples(pipe: PairClassifier, faqs: Sequence[Faq]) -> list[list[list[SearchedQuery]]]:
     """Of each FAQ, for each half of the queries."""
-    halves: list[list[SearchExamples]] = [[], []]
+    halves: list[list[list[SearchedQuery]]] = [[], []]
     for faq in faqs:
         index = pipe.index(faq.questions)
         for half, examples in enumerate(halves):

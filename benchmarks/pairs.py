@@ -2,7 +2,7 @@
 
     python benchmarks/pairs.py --corpus afqmc bq --seeds 1 2 3 --vectors DIR [--output FILE]
     python benchmarks/pairs.py --corpus afqmc --systems textcat cosine overlap --vectors DIR
-    python benchmarks/pairs.py --corpus afqmc --components.re2_similarity.model.text.inputs both
+    python benchmarks/pairs.py --corpus afqmc --components.re2_similarity.model.text.inputs chars
 
 A corpus is a folder of train.spacy, dev.spacy and, where there is one, test.spacy, as written by
 `python -m spacy flat convert --corpus`. Systems:
@@ -148,7 +148,7 @@ def inputs_of(base: dict[str, Any], overrides: dict[str, Any]) -> tuple[str, ...
     """The vectors that the component reads."""
     key = "components.re2_similarity.model.text.inputs"
     inputs = overrides.get(key, base["components"]["re2_similarity"]["model"]["text"]["inputs"])
-    kinds = {"chars": ("char", "bigram"), "tokens": ("word",), "both": ("char", "bigram", "word")}
+    kinds = {"chars": ("char", "bigram"), "tokens": ("word",)}
     return tuple(f"{kind}_vectors" for kind in kinds[inputs])
 
 

@@ -39,14 +39,15 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
 
     question, answer: names of columns, or keys of the objects. The first line of a table is a
         header if one of them is given, or if it has the usual names of both: a single usual name
-        may be a question. Without a header, questions are in the first column.
+        may be a question. Without a header, questions are in the first of two columns; more may
+        only be in some lines, as parts of the answer.
 
     Warns (W333) if the questions of a table look like another column: they have no letter, or most
     are repeated.
 
     Raises ValueError for a file of another kind (F353), a line without a question (F336), a file
-    without a column that was asked for (F390), quotes that can't be read (F152), and a file without
-    questions (F010); otherwise as `read_text_lines`.
+    without a column that was asked for, or of three columns or more without a header (F390), quotes
+    that can't be read (F152), and a file without questions (F010); otherwise as `read_text_lines`.
     """
     suffix = suffix_of(path)
     if suffix in UNREADABLE:
@@ -97,6 +98,8 @@ def read_table(path: Path, has_header: bool) -> Rows:
         for line, cells in lines[1:]:
             yield line, dict(zip(header, [*cells, *[""] * len(header)], strict=False))
     else:
+        if min((len(cells) for _, cells in lines), default=0) > 2:  # which are the questions?
+            require_column(path, QUESTION, "--question", dict.fromkeys(lines[0][1]))
         for line, cells in lines:
             yield (
                 line,

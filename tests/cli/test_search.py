@@ -133,6 +133,14 @@ def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, fi
     assert len(rows(run(pipeline, tmp_path / "faq.tsv", "怎么退款"))) == 2
 
 
+@pytest.mark.parametrize("header", ["类别,提问内容,处理办法\n", "id,问法,解答\n", ""])
+def test_three_columns_without_a_known_header(pipeline: Path, tmp_path: Path, header: str) -> None:
+    """Any of them may have the questions."""
+    (tmp_path / "faq.csv").write_text(f"{header}售后,怎么退款,三天\n物流,几天到,三天\n", "utf-8")
+    output = " ".join(run(pipeline, tmp_path / "faq.csv", "怎么退款", code=1).split())
+    assert re.search(r"F390.*Choose one of these with --question", output)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
