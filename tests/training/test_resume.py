@@ -6,6 +6,8 @@ import json
 import random
 import shutil
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from wasabi.printer import Printer
 
 from spacy_flat.cli import app
 from spacy_flat.cli.train import pipeline_of, saved_in
+from spacy_flat.training.randomness import with_own_randomness
 from spacy_flat.training.trainer import CHECKPOINTS, OPTIMIZER, STATE, load
 
 from .conftest import (
@@ -158,6 +161,27 @@ def test_damaged_checkpoint_falls_back(name: str, tmp_path: Path) -> None:
         resumed = run(config, tmp_path / "out", resume=True, told=steps.append)
     assert steps == list(range(4, 9))
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+
+
+def test_randomness_of_its_own() -> None:
+    def items() -> Iterator[tuple[float, float]]:
+        while True:
+            yield random.random(), np.random.random()
+
+    def seed() -> None:
+        random.seed(3)
+        np.random.seed(3)
+
+    seed()
+    plain = list(islice(items(), 3))
+    seed()
+    own = with_own_randomness(items())
+    found = []
+    for _ in range(3):
+        random.random()
+        np.random.random()
+        found.append(next(own))
+    assert found == plain
 
 
 @pytest.fixture(scope="module")
