@@ -46,7 +46,7 @@ from spacy_flat.generator.featuriser import CharFeaturiser
 from spacy_flat.generator.forms import FORMS, Tones
 from spacy_flat.generator.model import network_of
 from spacy_flat.generator.ngrams import N_BEFORE, count_ngrams
-from spacy_flat.generator.poems import PoemTask, judge
+from spacy_flat.generator.poems import judge, slots_of
 from spacy_flat.generator.proofreading import Confusion
 from spacy_flat.generator.prosody import syllables_of
 from spacy_flat.nn.optimizers import AdamW
@@ -319,8 +319,8 @@ def measure_poems(
 
 def meets(form: str, text: str) -> tuple[bool, bool, bool]:
     """Whether a text has form, rhyme, and tones by one of the two patterns."""
-    tasks = [PoemTask(FORMS[form], {}, True, FORMS[form].tones(tones)) for tones in TONES]
-    poems = [judge(task, text, 0.0) for task in tasks]
+    tasks = [slots_of(FORMS[form], {}, True, tones) for tones in TONES]
+    poems = [judge(FORMS[form], slots, text, 0.0) for slots in tasks]
     return form_name(text) == form, bool(poems[0].rhymes), any(not p.misplaced for p in poems)
 
 

@@ -15,7 +15,7 @@ from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
 from .forms import Form, Tones, form_of
 from .model import Predictions, initialise, network_of
-from .poems import Place, Poem, PoemTask, beginning, signs, write_poems
+from .poems import Place, Poem, beginning, signs, slots_of, write_poems
 from .proofreading import Confusion, suspicious_characters
 from .sampling import Sampling, seeds_of_texts
 from .scores import TextScore, score_perplexity, score_texts, set_scores
@@ -145,11 +145,11 @@ class CharGenerator(NetworkPipe):
         require_count("candidates", candidates)
         form, how = form_of(form), Sampling(**cast(Any, sampling))
         given = prompt if isinstance(prompt, Mapping) else beginning(form, require_string(prompt))
-        task = PoemTask(form, given, rhyme, None if tones is None else form.tones(tones))
+        slots = slots_of(form, given, rhyme, tones)
         poems = [
             poem
             for seeds in seeds_of_texts(seed, n * candidates)
-            for poem in write_poems(self.model, self.name, task, how, seeds)
+            for poem in write_poems(self.model, self.name, form, slots, how, seeds)
         ]
         best = attrgetter("log_prob")
         return [max(poems[i : i + candidates], key=best) for i in range(0, len(poems), candidates)]

@@ -13,13 +13,28 @@ import numpy as np
 from ..text.featuriser import TextFeaturiser
 from ..text.padding import padding
 from ..text.vocabulary import TableVocab, hash_characters
-from ..util.arrays import Ints, Strings
+from ..util.arrays import Bools, Ints, Strings
 from ..util.simplified import Simplifier
-from .batch import Piece
 from .options import TextOptions
 
 UNKNOWN = 0  # key of all unknown characters
 START, END = 0x110000, 0x110001  # codes of the marks, after all of Unicode
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of B texts, C characters long, padded on the right. Each row predicts the next
+    character from those before it: M in all.
+
+    is_first: whether the texts begin here; otherwise its rows continue the first rows of the
+        previous piece.
+    """
+
+    inputs: Ints  # [B, C] keys
+    present: Bools  # [B, C] False for padding
+    targets: Ints  # [M] keys of the characters that follow, row by row
+    places: Ints  # [M] of these among all numbers: texts with their marks, one after the other
+    is_first: bool
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from ..nn.model import make_model, shim_of
 from ..text.vocabulary import NewTable, Pretrained, Vocabulary, character_vectors, count_characters
 from ..util.simplified import Simplifier
 from ..vectors import VectorSource
-from .batch import Piece
-from .featuriser import END, START, CharFeaturiser
+from .featuriser import END, START, CharFeaturiser, Piece
 from .ngrams import count_ngrams
 from .options import CharLMOptions, TextOptions
 

@@ -6,7 +6,7 @@ Shapes: B texts, C characters, D width, E width of embeddings, K keys, M charact
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -15,9 +15,11 @@ from torch import Tensor, nn
 from ..nn.layers import Dropout, linear, packed
 from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Table
 from ..util.arrays import Bools, Floats, Ints
-from .batch import Piece
 from .ngrams import NGrams
 from .options import CharLMOptions
+
+if TYPE_CHECKING:  # it reads Docs
+    from .featuriser import Piece
 
 CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
 
@@ -101,7 +103,7 @@ class CharLM(EmbeddingNetwork):
         self.register_buffer("never", never, persistent=False)
         self.ngrams = NGramTable(sizes.ngrams, n_keys) if sizes.ngrams else None
 
-    def forward(self, piece: Piece, state: State | None = None) -> tuple[Tensor, State]:
+    def forward(self, piece: "Piece", state: State | None = None) -> tuple[Tensor, State]:
         """Scores [M, K] of each key to come next, and the state after the piece.
 
         state: after the previous piece.

@@ -14,7 +14,7 @@ from ..errors import Errors
 from ..util.arrays import Bools, Ints, Strings
 from ..util.softmax import log_softmax
 from .featuriser import CharFeaturiser
-from .forms import Form
+from .forms import Form, Tones
 from .model import CharLMModel
 from .prosody import Reading, reading
 from .sampling import Sampling, Seeds, draws_of
@@ -66,28 +66,24 @@ class Slot(NamedTuple):
     rhymes: bool = False
 
 
-@dataclass(frozen=True)
-class PoemTask:
-    """The requirements of a poem.
+def slots_of(
+    form: Form, given: Mapping[Place, str], rhyme: bool, tones: Tones | None
+) -> list[Slot]:
+    """All characters of a form in writing order, each line followed by its mark.
 
     given: characters at their places.
-    tones: of each character of each line, as in `Form.tones`; None for any.
+
+    Raises ValueError (F345) for a form without a tone pattern, (F341) for an unknown one.
     """
-
-    form: Form
-    given: Mapping[Place, str]
-    rhyme: bool
-    tones: Sequence[str] | None
-
-    def slots(self) -> Iterator[Slot]:
-        """Yield all characters in writing order, each line followed by its mark."""
-        last = self.form.characters - 1
-        for line, mark in enumerate(self.form.marks):
-            tones = self.tones[line] if self.tones else "中" * self.form.characters
-            for place, tone in enumerate(tones):
-                rhymes = self.rhyme and line % 2 == 1 and place == last
-                yield Slot((line, place), self.given.get((line, place)), tone, rhymes)
-            yield Slot((line, last + 1), mark)
+    last = form.characters - 1
+    patterns = ["中" * form.characters] * form.lines if tones is None else form.tones(tones)
+    slots = []
+    for line, (mark, pattern) in enumerate(zip(form.marks, patterns, strict=True)):
+        for place, tone in enumerate(pattern):
+            rhymes = rhyme and line % 2 == 1 and place == last
+            slots.append(Slot((line, place), given.get((line, place)), tone, rhymes))
+        slots.append(Slot((line, last + 1), mark))
+    return slots
 
 
 def signs(text: str) -> str:
@@ -106,7 +102,12 @@ def beginning(form: Form, prompt: str) -> dict[Place, str]:
 
 
 def write_poems(
-    model: CharLMModel, name: str, task: PoemTask, sampling: Sampling, seeds: Seeds
+    model: CharLMModel,
+    name: str,
+    form: Form,
+    slots: Sequence[Slot],
+    sampling: Sampling,
+    seeds: Seeds,
 ) -> Iterator[Poem]:
     """Write a poem from each seed, side by side.
 
@@ -116,13 +117,13 @@ def write_poems(
     """
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     n, draws = len(seeds), draws_of(seeds)
-    choices = Choices(featuriser.strings, task, n)
+    choices = Choices(featuriser.strings, slots, n)
     if not choices.words.any():
         raise ValueError(Errors.F347.format(name=name))
     texts = Continuation(model, "", n)
     columns: list[Strings] = []
     log_prob = np.zeros(n)
-    for slot in task.slots():
+    for slot in slots:
         if slot.given is not None:
             keys = np.repeat(featuriser.keys(slot.given), n)
             columns.append(np.full(n, slot.given, dtype=object))
@@ -135,7 +136,7 @@ def write_poems(
         log_prob += log_softmax(texts.scores)[np.arange(n), keys]
         texts.read(keys)
     for *characters, total in zip(*columns, log_prob.tolist(), strict=True):
-        yield judge(task, characters, total / len(columns))
+        yield judge(form, slots, characters, total / len(columns))
 
 
 class Choices:
@@ -146,13 +147,13 @@ class Choices:
     taken: [N, K] keys that have ended an even line.
     """
 
-    def __init__(self, strings: Strings, task: PoemTask, n: int) -> None:
+    def __init__(self, strings: Strings, slots: Sequence[Slot], n: int) -> None:
         self.words: Bools = np.array([bool(s) and unicodedata.category(s) == "Lo" for s in strings])
-        are_read = self.words & (task.rhyme or task.tones is not None)
+        are_read = self.words & any(slot.rhymes or slot.tone != "中" for slot in slots)
         unknown = Reading("", "")
         readings = [reading(s) if i else unknown for s, i in zip(strings, are_read, strict=True)]
         self.rhymes, self.tones = np.array(readings, dtype="U1").T
-        self.n_rhyming = task.form.lines // 2
+        self.n_rhyming = sum(slot.rhymes for slot in slots)
         self.rhyme = np.full(n, "", dtype="U1")
         self.taken: Bools = np.zeros((n, len(strings)), dtype=np.bool_)
 
@@ -185,21 +186,19 @@ class Choices:
         return found
 
 
-def judge(task: PoemTask, characters: Sequence[str], log_prob: float) -> Poem:
+def judge(form: Form, slots: Sequence[Slot], characters: Sequence[str], log_prob: float) -> Poem:
     """A poem of the characters at all places, checked."""
-    width = task.form.characters
-    starts = range(0, len(characters), width + 1)
-    lines = tuple("".join(characters[start : start + width]) for start in starts)
-    written = list(zip(task.slots(), characters, strict=True))
+    starts = range(0, len(characters), form.characters + 1)
+    lines = tuple("".join(characters[start : start + form.characters]) for start in starts)
+    written = list(zip(slots, characters, strict=True))
     rhymes = misplaced = None
-    if task.rhyme:
-        ends = [character for slot, character in written if slot.rhymes]
+    if ends := [character for slot, character in written if slot.rhymes]:
         found = {reading(end).rhyme for end in ends}
-        rhymes = len(found) <= 1 and "" not in found and len(set(ends)) == len(ends)
-    if task.tones is not None:
+        rhymes = len(found) == 1 and "" not in found and len(set(ends)) == len(ends)
+    if any(slot.tone != "中" for slot in slots):
         misplaced = tuple(
             slot.place
             for slot, character in written
             if slot.tone not in ("中", reading(character).tone)
         )
-    return Poem(task.form, lines, log_prob, rhymes, misplaced)
+    return Poem(form, lines, log_prob, rhymes, misplaced)
