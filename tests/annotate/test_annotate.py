@@ -21,6 +21,7 @@ from commands import failure
 
 from spacy_flat.annotate import run
 from spacy_flat.annotate.run import cut_batches
+from spacy_flat.annotate.settings import Settings
 from spacy_flat.annotate.sources import Row
 from spacy_flat.util.files import locked
 
@@ -215,6 +216,19 @@ def test_batches() -> None:
     batches = [[row.id for row in batch] for batch in cut_batches(rows, 9)]
     assert batches == [["0", "1"], ["2"], ["3"], ["4", "5"]]
     assert [len(batch) for batch in cut_batches(rows[:1] * 2500, 9000)] == [1000, 1000, 500]
+
+
+def test_progress(tmp_path: Path, pipeline: Path) -> None:
+    """In bytes of the input, and of finished shards too."""
+    path = tmp_path / "a.txt"
+    path.write_text(LINES, "utf-8")
+    seen: list[tuple[float, float]] = []
+    for _ in range(2):
+        seen.clear()
+        settings = Settings(str(pipeline), shard_rows=3)
+        run.run([str(path)], str(tmp_path / "out"), settings, None, lambda *at: seen.append(at))
+        assert seen[-1] == (pytest.approx(path.stat().st_size), path.stat().st_size)
+        assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
 # Runs that continue
