@@ -92,7 +92,7 @@ def translate(
     network: PlainTransformer, encoder: TranslationFeaturiser, texts: Sequence[str]
 ) -> list[str]:
     """The most probable piece each time, without a cache; lengths as the component's defaults."""
-    sources = [encoder.source_ids(text) for text in texts]
+    sources = [encoder.source_ids([text]) for text in texts]
     found = [""] * len(texts)
     for rows in similar_lengths([sources], BATCH):
         source = PaddedIds.of([sources[row] for row in rows])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any
 
 import spacy
@@ -45,12 +45,6 @@ DEFAULT_MODEL = """
 """
 
 
-def is_pipeline(value: object) -> bool:
-    """Whether this may be a pipeline, or its name or path."""
-    is_named = isinstance(value, str | Path) and bool(str(value).strip())
-    return value is None or isinstance(value, Language) or is_named
-
-
 WANTED_NAMES = "a mapping of terms to their translations, strings on one line each, not blank"
 
 
@@ -83,7 +77,14 @@ class Seq2SeqTranslator(NetworkPipe):
     placeholder_rate: float = setting(0.5, min=0, max=1)
     join_rate: float = setting(0.0, min=0, max=1)
     entities: str | Path | Language | None = setting(
-        None, Check("a pipeline, or its name or path", is_pipeline)
+        None,
+        Check(
+            "a pipeline, or its name or path",
+            lambda value: (
+                isinstance(value, NoneType | Language | Path)
+                or (isinstance(value, str) and bool(value.strip()))
+            ),
+        ),
     )
 
     def __init__(

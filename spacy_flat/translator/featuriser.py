@@ -8,9 +8,10 @@ Shapes: L ids of a text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,8 @@ READ_AS = str.maketrans(
 )
 
 
-Slot = tuple[int, int, int]  # characters [start, end) of a text, and the number of a placeholder
+# A side of a pair: texts, and the numbers of placeholders between them
+Stretches = list[str | int]
 
 
 @dataclass(frozen=True)
@@ -88,39 +90,36 @@ class TranslationFeaturiser(TextFeaturiser):
         n_pieces = self.tokenizer.get_vocab_size()
         return {"source": first + len(self.source), "target": first + n_pieces}
 
-    def source_ids(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
+    def source_ids(self, stretches: Stretches) -> Ints:
         """[L] the ids of a source, with its end mark."""
-        ids = self._characters(text)
-        ids = np.where(ids == 0, UNKNOWN, ids + self.first)
-        return np.concatenate([*_with_slots(text, slots, lambda start, end: ids[start:end]), [END]])
 
-    def target_ids(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
+        def characters(text: str) -> Ints:
+            ids = self._characters(text)
+            return np.where(ids == 0, UNKNOWN, ids + self.first)
+
+        return np.concatenate([*_ids(stretches, characters), [END]])
+
+    def target_ids(self, stretches: Stretches) -> Ints:
         """[L] the ids of a target between its marks."""
 
-        def pieces(start: int, end: int) -> Ints:
-            ids = self.tokenizer.encode(text[start:end]).ids
-            return np.array(ids, dtype=np.int64) + 1 + self.first
+        def pieces(text: str) -> Ints:
+            return np.array(self.tokenizer.encode(text).ids, dtype=np.int64) + 1 + self.first
 
-        return np.concatenate([[START], *_with_slots(text, slots, pieces), [END]])
+        return np.concatenate([[START], *_ids(stretches, pieces), [END]])
 
     def unknown(self, text: str) -> list[int]:
         """The places of unknown characters of a source, except white space."""
         places = np.flatnonzero(self._characters(text) == 0).tolist()
         return [place for place in places if not text[place].isspace()]
 
-    def stretches(self, ids: Sequence[int]) -> list[str | int]:
-        """A target without its marks: texts, and the numbers of placeholders between them."""
-        found: list[str | int] = []
-        pieces: list[int] = []
-        for each in [*ids, END]:
-            if each > self.first:
-                pieces.append(each - self.first - 1)
-                continue
-            if pieces:
-                found.append(self._written(pieces))
-                pieces = []
-            if each >= NAMES:
-                found.append(each - NAMES)
+    def stretches(self, ids: Sequence[int]) -> Stretches:
+        """The stretches of a target, without its marks."""
+        found: Stretches = []
+        for is_piece, group in groupby(ids, lambda each: each > self.first):
+            if is_piece:
+                found.append(self._written([each - self.first - 1 for each in group]))
+            else:
+                found += [each - NAMES for each in group if each >= NAMES]
         return found
 
     def to_bytes(self) -> bytes:
@@ -176,12 +175,19 @@ def learn_pieces(texts: Sequence[str], size: int) -> Tokenizer:
     return tokenizer
 
 
-def _with_slots(
-    text: str, slots: Sequence[Slot], ids: Callable[[int, int], Ints]
-) -> Iterator[Ints]:
-    """The ids of the stretches between slots, and of the slots."""
-    start = 0
+def between(
+    text: str, slots: Iterable[tuple[int, int, int]], start: int = 0, end: int | None = None
+) -> Stretches:
+    """The stretches of characters [start, end) of a text.
+
+    slots: characters [start, end) and the number of each placeholder, in order.
+    """
+    found: Stretches = []
     for first, last, number in slots:
-        yield from (ids(start, first), np.array([NAMES + number]))
+        found += [text[start:first], number]
         start = last
-    yield ids(start, len(text))
+    return [*found, text[start:end]]
+
+
+def _ids(stretches: Stretches, ids: Callable[[str], Ints]) -> list[Ints]:
+    return [np.array([NAMES + each]) if isinstance(each, int) else ids(each) for each in stretches]

@@ -23,17 +23,10 @@ class Seq2SeqOptions(Options):
     num_heads: int = option(4, "heads of each attention", min=1, fixed=True)
     ff_width: int = option(1024, "width of the feed-forward layers", min=1, fixed=True)
     norm: Norm = option(
-        "pre",
-        "normalise before each sublayer (pre), which is stable at high learning rates, or after it "
-        "(post), as in the paper",
-        fixed=True,
+        "pre", "normalise before each sublayer, or after it, as in the paper (post)", fixed=True
     )
     dropout: float = option(
-        0.0,
-        "dropout of embeddings and of the output of each sublayer; thousands of pairs need 0.1 to "
-        "0.3",
-        min=0,
-        below=1,
+        0.0, "dropout of embeddings and sublayers; small corpora need 0.1 to 0.3", min=0, below=1
     )
     attention_dropout: float = option(
         0.0, "dropout of attention weights; 0 allows torch's fast CPU kernel", min=0, below=1
@@ -46,9 +39,8 @@ class Seq2SeqOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(
-            "num_heads", self.width % self.num_heads == 0, f"a divisor of width = {self.width}"
-        )
+        wanted = f"a divisor of width = {self.width}"
+        self.require("num_heads", self.width % self.num_heads == 0, wanted)
 
 
 @dataclass(frozen=True)
@@ -61,17 +53,13 @@ class TranslationOptions(Options):
     source: Source = option("char", "what the source is read as", fixed=True)
     char_min_freq: int = option(
         1,
-        "minimum occurrences in training of a known source character; with 2 or more, the network "
-        "learns what to do with unknown ones",
+        "occurrences of a known source character; 2 teaches what unknown ones are",
         min=1,
         fixed=True,
     )
     target_pieces: int = option(6000, "maximum number of target pieces", min=256, fixed=True)
     placeholders: int = option(
-        8,
-        "maximum number of names in a sentence; a sentence with more is split",
-        min=1,
-        fixed=True,
+        8, "names in a sentence; a sentence with more is split", min=1, fixed=True
     )
     max_length: int = option(
         100, "maximum length of a sentence, in characters; longer ones are split", min=1
@@ -84,13 +72,8 @@ class TranslationOptions(Options):
 
 seq2seq_options = options_factory(
     Seq2SeqOptions,
-    "encoder_layers",
-    "decoder_layers",
-    "width",
-    "num_heads",
-    "dropout",
-    "label_smoothing",
-    "r_drop",
+    *("encoder_layers", "decoder_layers", "width", "num_heads"),
+    *("dropout", "label_smoothing", "r_drop"),
 )
 translation_options = options_factory(
     TranslationOptions, "source", "target_pieces", "min_freq", "max_length", "batch_size"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..util.arguments import needed
 from ..util.characters import HAN
-from .names import common_names, common_table
+from .names import common_table
 
 # Labels of entities in known corpora and spaCy's pipelines
 PERSONS = frozenset({"PER", "PERSON", "PER.NAM", "NAME"})
@@ -89,7 +89,7 @@ def _place(name: str) -> str:
     for end, division in DIVISIONS.items():
         if name.endswith(end) and len(name) >= len(end) + 2:
             place = name.removesuffix(end)
-            common = common_names().get(place)
+            common = common_table().get(place)
             if common and end == "州":  # a state: 华盛顿州
                 return common
             return f"{common or _capitalised(place, read_place)} {division}".strip()

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..text.units import stripped
-from .featuriser import Slot, TranslationFeaturiser
+from .featuriser import Stretches, TranslationFeaturiser, between
 from .names import Placeholder
 
-SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
+SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』】〕）)"']*|\n""")
 COMMA = re.compile(r"[，；、：,;:]|\s")
 
 
@@ -23,23 +23,9 @@ class TextPart(NamedTuple):
     end: int
     names: tuple[Placeholder, ...]
 
-    @property
-    def slots(self) -> list[Slot]:
-        """The places of the names, counted from the part's start."""
-        return [
-            (start - self.start, end - self.start, number)
-            for number, (start, end) in enumerate(name.span for name in self.names)
-        ]
-
-    def stretches(self, text: str) -> list[str | int]:
-        """The texts between names, and the numbers of these."""
-        found: list[str | int] = []
-        before = self.start
-        for number, name in enumerate(self.names):
-            start, end = name.span
-            found += [text[before:start], number]
-            before = end
-        return [*found, text[before : self.end]]
+    def stretches(self, text: str) -> Stretches:
+        slots = [(*name.span, number) for number, name in enumerate(self.names)]
+        return between(text, slots, self.start, self.end)
 
 
 def split(

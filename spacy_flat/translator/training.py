@@ -10,7 +10,7 @@ from typing import NamedTuple
 from spacy.training import Example
 
 from ..text.units import Units
-from .featuriser import TranslationFeaturiser
+from .featuriser import TranslationFeaturiser, between
 from .model import IdPair
 from .names import NameTable, Placeholder
 from .numbers import latin_words
@@ -77,8 +77,8 @@ def encode(
     source = [(*own, number) for number, (own, _) in zip(numbers, drawn, strict=True)]
     target = [(*other, number) for number, (_, other) in zip(numbers, drawn, strict=True)]
     return IdPair(
-        featuriser.source_ids(texts.source, source),
-        featuriser.target_ids(texts.target, sorted(target)),
+        featuriser.source_ids(between(texts.source, source)),
+        featuriser.target_ids(between(texts.target, sorted(target))),
     )
 
 

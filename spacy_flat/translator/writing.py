@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..text.units import Units
 from ..util.combinations import best_combinations
 from .annotations import SentencePair, TranslationEnt
 from .decoding import BeamSearch, Source
-from .featuriser import TranslationFeaturiser
+from .featuriser import Stretches, TranslationFeaturiser
 from .model import Seq2SeqModel, featuriser_of, generate
 from .names import Placeholder
 from .placeholders import MARKS
@@ -76,23 +76,21 @@ def translate(
 
 def _source(text: str, part: TextPart, featuriser: TranslationFeaturiser) -> Source | None:
     """None without a letter or digit outside of names: the part is copied."""
-    between = (each for each in part.stretches(text) if isinstance(each, str))
-    if not any(map(str.isalnum, "".join(between))):
+    stretches = part.stretches(text)
+    if not any(map(str.isalnum, "".join(each for each in stretches if isinstance(each, str)))):
         return None
-    return Source(featuriser.source_ids(text[part.start : part.end], part.slots), len(part.names))
+    return Source(featuriser.source_ids(stretches), len(part.names))
 
 
-def _copied(text: str, part: TextPart) -> list[str | int]:
+def _copied(text: str, part: TextPart) -> Stretches:
     """Only names, with the white space and marks between them."""
     stretches = part.stretches(text)
     return [each.translate(MARKS) if isinstance(each, str) else each for each in stretches]
 
 
-def with_names(stretches: Iterable[str | int], names: Sequence[Placeholder]) -> Written:
+def with_names(stretches: Stretches, names: Sequence[Placeholder]) -> Written:
     """Join a translation, without white space at its ends. Returns its text, and the place of each
     name: (start, end) in characters.
-
-    stretches: texts and numbers of names, left to right.
 
     A space separates words, and names from punctuation before them. An entity is a word whatever it
     begins and ends with (Yahoo!, .NET); other texts are where they begin or end with a letter or a

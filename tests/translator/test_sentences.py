@@ -36,7 +36,7 @@ def cut(text: str, names: Sequence[Placeholder] = NO_NAMES, **options: int) -> l
     "text",
     [
         "我们喜欢茶。|我们喜欢书！|他说",
-        "他说“我们喜欢茶。”|我们喜欢书！？』）|他说?)|他说!",
+        "他说“我们喜欢茶。”|【我们喜欢书！？』】|他说?)|他说!",
         "我们\n|喜欢茶。",
     ],
 )

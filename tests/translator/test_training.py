@@ -161,14 +161,14 @@ def test_what_cannot_be_learnt() -> None:
 def test_pieces_keep_all_of_a_text(trained: Language) -> None:
     encoder = translator(trained).featuriser
     for text in ("I like tea.", "“Quotes” — don't", "naïve 😀"):
-        assert encoder.stretches(encoder.target_ids(text)) == [text]
+        assert encoder.stretches(encoder.target_ids([text])) == [text]
     # Bytes that are no character are left out.
-    assert encoder.stretches(encoder.target_ids("é")[:2]) == [""]
+    assert encoder.stretches(encoder.target_ids(["é"])[:2]) == [""]
 
 
 def test_unknown_brackets_are_read_as_known_ones(trained: Language) -> None:
     encoder = TranslationFeaturiser.build(TranslationOptions(), ["（茶）："], ["tea"])
-    assert encoder.source_ids("【茶】").tolist() == encoder.source_ids("（茶）").tolist()
+    assert encoder.source_ids(["【茶】"]).tolist() == encoder.source_ids(["（茶）"]).tolist()
     assert encoder.unknown("【茶〕😀") == [3]
 
 
