@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
-from numbers import Integral
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, cast
@@ -120,7 +119,8 @@ class Contents:
 
 @dataclass(eq=False, repr=False)
 class TextIndex:
-    """Questions to search with `re2_similarity`, each encoded once, up to the first alignment.
+    """Questions to search with `re2_similarity`, each read once: its ids, the vectors of a
+    tok2vec, and the sum of its embeddings.
 
     An index belongs to the weights that encoded it: rebuild it after further training. `search`,
     `add` and `save` raise ValueError (F349) if the component or an encoder before it was trained,
@@ -169,8 +169,7 @@ class TextIndex:
         with self._changing:
             known = self.contents
             for number in chosen:
-                is_number = isinstance(number, Integral) and not isinstance(number, bool)
-                if not is_number or number not in known.entries:
+                if number not in known.entries:
                     raise KeyError(Errors.F351.format(number=number))
             entries = {number: own for number, own in known.entries.items() if number not in chosen}
             if not entries:

@@ -7,8 +7,7 @@ from typing import Optional
 from ..errors import Errors
 from ..util.files import require_exists, suffix_of
 from .binary import read_binary
-from .spacy import read_spacy
-from .table import FLOAT32_MAX, Keep, TextVectors
+from .table import FLOAT32_MAX, Keep, TextVectors, read_spacy
 from .text import read_text
 
 __all__ = [

@@ -31,16 +31,13 @@ def read_binary(path: Path, keep: Keep | None = None) -> TextVectors:
                 words = {"expected": count, "found": number - 1}
                 raise ValueError(Errors.F014.format(path=path, **words))
             key, row = record
-            if not np.isfinite(row).all():
-                fault = f"a number of {key!r} is not finite"
-                raise ValueError(Errors.F017.format(path=path, number=number, fault=fault))
             try:
                 word = key.decode()
+                fault = "" if np.isfinite(row).all() else f"a number of {word!r} is not finite"
             except UnicodeDecodeError:
                 fault = f"its word {key[:40]!r} is not UTF-8"
-                raise ValueError(
-                    Errors.F017.format(path=path, number=number, fault=fault)
-                ) from None
+            if fault:
+                raise ValueError(Errors.F017.format(path=path, number=number, fault=fault))
             if keep is None or keep(word):
                 rows.setdefault(word, row)
     if count == 0:

@@ -24,7 +24,7 @@ from spacy.tokens import Doc
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity import index as module
-from spacy_flat.similarity.candidates import Candidates, best_of, terms_of
+from spacy_flat.similarity.candidates import Candidates, terms_of
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.encoded import EncodedTexts
 from spacy_flat.similarity.index import (
@@ -112,16 +112,6 @@ def test_as_comparing_all_pairs(segmenter: str, options: dict[str, Any], tmp_pat
         assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
     index.save(tmp_path)
     assert pipe.load_index(tmp_path).search(QUERIES[0]) == index.search(QUERIES[0])
-
-
-def test_docs_and_spans(trained: Callable[[], Language]) -> None:
-    nlp = trained()
-    pipe = re2(nlp)
-    docs = [nlp(text) for text in TEXTS]
-    mixed: list[Any] = [docs[0], docs[1][1:3], TEXTS[2], *docs[3:]]
-    index = pipe.index(mixed)
-    assert_like_pairs(pipe, mixed, docs[0], index.search(docs[0], top_k=100))
-    assert_like_pairs(pipe, mixed, docs[0][1:], index.search(docs[0][1:], top_k=100))
 
 
 def test_the_similarity_is_a_score() -> None:
@@ -358,11 +348,6 @@ def test_terms() -> None:
     assert terms_of("？！😀") == terms_of("") == [""]
 
 
-def test_of_equal_candidates_the_first_count() -> None:
-    found = best_of(np.array([1.0, 0.5] * 40, dtype=np.float32), 60)
-    assert found.tolist() == [*range(0, 80, 2), *range(1, 40, 2)]
-
-
 @pytest.mark.parametrize("hash_unknowns", [True, False])
 def test_unknown_words_count_as_their_characters(hash_unknowns: bool) -> None:
     nlp = blank()
@@ -468,15 +453,6 @@ def test_damaged_and_old_files(
         index.pipe.load_index(tmp_path)  # type: ignore[attr-defined]
 
 
-def test_an_index_with_jiebas_tokenizer_is_pickled() -> None:
-    nlp = blank("jieba")
-    add_re2(nlp)
-    train(nlp, steps=1)
-    index = re2(nlp).index(TEXTS)
-    for copied in (pickle.loads(pickle.dumps(index)), copy.deepcopy(index)):
-        assert copied.search(TEXTS[1]) == index.search(TEXTS[1])
-
-
 # Bad input
 
 
@@ -489,7 +465,6 @@ def test_errors(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
         ("F330", ValueError, lambda: index.add([[]])),
         ("F330.*number 1", ValueError, lambda: pipe.index(["a", ["b", " "]])),
         ("F028.*NoneType", TypeError, lambda: pipe.index(["a"], [None])),  # type: ignore[list-item]
-        ("F351", KeyError, lambda: index.remove([True])),
         ("F026", TypeError, lambda: pipe.index("怎么退款")),
         ("F026", TypeError, lambda: pipe.index(pipe.nlp.make_doc("怎么退款"))),
         ("F026.*got {", TypeError, lambda: pipe.index({"怎么退款": "三天内"})),
