@@ -118,8 +118,9 @@ def test_eight_threads_while_words_are_added_and_removed(nlp: Language) -> None:
 
 def test_trust_in_a_word_without_a_label(nlp: Language) -> None:
     expected = found(nlp, [TEXT])
-    lexicon_of(nlp).add(["没有"], type="v", trust=1)
-    assert found(nlp, [TEXT]) == expected
+    for trust in (1, 0.5):
+        lexicon_of(nlp).add(["没有"], type="v", trust=trust)
+        assert found(nlp, [TEXT]) == expected
 
 
 def test_a_word_that_no_entity_may_have(nlp: Language) -> None:
