@@ -54,7 +54,8 @@ PLACES = """
 单县 Shanxian|都匀市 Duyun|安徽六安 Anhuilu'an|K11大厦 K11Dasha|宁国 Ningguo|株洲 Zhuzhou
 浦东新区 Pudong New Area|中山大街 Zhongshan Street|世纪大道 Shiji Avenue|华盛顿州 Washington
 凉山州 Liangshan Prefecture|宁夏自治区 Ningxia Autonomous Region|日本 Japan|南美洲 South America
-地中海 Mediterranean Sea|陕西省 Shaanxi Province|台湾地区 Taiwan Region|美国加州 California, America
+地中海 Mediterranean Sea|尖沙咀 Jianshazui|陕西省 Shaanxi Province|台湾地区 Taiwan Region
+美国加州 California, America
 """
 
 

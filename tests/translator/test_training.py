@@ -17,7 +17,7 @@ from spacy_flat.translator.corpus import likelihood_corpus
 from spacy_flat.translator.featuriser import TranslationFeaturiser
 from spacy_flat.translator.names import NameTable
 from spacy_flat.translator.options import TranslationOptions
-from spacy_flat.translator.training import Texts, draw_spans, encode, joined
+from spacy_flat.translator.training import Texts, all_texts, draw_spans, encode, joined
 
 from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, make, translator
 
@@ -36,6 +36,11 @@ def test_the_loss_is_the_mean_of_all_pieces(trained: Language) -> None:
     assert losses["seq2seq_translator"] == expected
     assert scores["bleu"] == pytest.approx(1.0)
     assert scores["chrf"] == pytest.approx(1.0)
+
+
+def test_texts_are_read_without_characters_of_zero_width_and_needless_space() -> None:
+    (texts,) = all_texts(examples_of(blank(), [(" 我\u200b喜欢茶。", " I  like\ttea. ")]))
+    assert texts == PAIRS[0]
 
 
 def test_pairs_that_teach_nothing() -> None:
