@@ -89,3 +89,13 @@ def test_loss_of_an_unknown_label(trained: Language) -> None:
 def test_not_entity_is_no_label(trained: Language, copy_of: Copy) -> None:
     with pytest.raises(ValueError, match="F386"):
         flat(copy_of(trained)).add_label("not_entity")
+
+
+def test_labels_before_any_data() -> None:
+    """`nlp.initialize()` without examples, as in spaCy's first steps and `spacy assemble`."""
+    nlp = blank()
+    add_flat(nlp).add_label("LOC")
+    nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
+    with pytest.warns(UserWarning, match=r"W306.*flat_ner"):
+        nlp.initialize()
+    assert flat(nlp).is_initialised

@@ -42,6 +42,8 @@ def test_losses_add_up_over_updates_and_batches(trained: Language, copy_of: Copy
     flat(nlp).update(examples, losses=losses)  # no optimizer, no step
     assert losses["flat_ner"] == pytest.approx(2 * once, rel=1e-4)
     assert once > 1
+    twice = flat(nlp).update(examples * 2)["flat_ner"]  # the loss is a mean
+    assert twice == pytest.approx(once, rel=1e-4)
     one_by_one = flat(copy_of(trained, batch_size=1))  # a batch for each
     assert one_by_one.update(examples)["flat_ner"] == pytest.approx(once, rel=1e-4)
 

@@ -113,6 +113,8 @@ def slow_encoder(network: TENER, x: Tensor) -> Tensor:
 )
 def test_relative_attention_is_the_papers(options: dict[str, Any]) -> None:
     network, batch = make_network(**options), char_batch()
+    for layer in network.encoder.layers:
+        assert layer.attention.key_positions is options.get("key_positions", False)
     assert network.chars is not None
     assert network.bigrams is not None
     emissions = network(batch)
