@@ -119,7 +119,7 @@ def _reach_by_steps(choices: Choices, node: int, ended: Float64s) -> Float64s:
     outside = -np.inf
     nodes = np.unique(np.concatenate((starts, ends, [node])))
     for place in nodes[nodes >= node].tolist():
-        arriving[place, OUT] = np.logaddexp(arriving[place, OUT], outside)
+        arriving[place, OUT] = outside
         here = _onto(choices.joins, arriving[place])
         outside = here[OUT]
         arcs = np.flatnonzero(starts == place)

@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.ner.constraints import SpanConstraints
-from spacy_flat.ner.lattice import Arcs, Lattice, Scores
+from spacy_flat.ner.lattice import REQUIRED, Arcs, Lattice, Scores
 from spacy_flat.ner.tags import Scheme, tag_set
 from spacy_flat.text.units import EntitySpan
 
@@ -184,3 +185,31 @@ def test_long_entities_and_what_is_left_out(labels: dict[str, list[str]]) -> Non
     odds[45, 5, 2] = 1e7
     odds[6:45, 5:40] = odds[45, 6:] = -np.inf
     assert (5, 45, numbers[2]) in best(odds)
+
+
+def plain(n: int, odds: np.ndarray[Any, Any]) -> Lattice:
+    """With no scores but these odds."""
+    tags = tag_set(("A",), "BIOES")
+    sizes = (1, n, len(tags)), (len(tags),) * 2, (len(tags),), (len(tags),)
+    scores = Scores(*(np.zeros(size) for size in sizes))
+    return Lattice(tags, scores, np.array([n]), np.array([0]), odds)
+
+
+def test_of_equal_annotations_one_is_chosen() -> None:
+    ((_, spans),) = plain(4, np.zeros((5, 5, 1, 1), np.float32)).best()[0]
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+
+
+def test_required_entities_do_not_hide_small_differences() -> None:
+    odds = np.full((5, 5, 1, 1), -np.inf, np.float32)
+    odds[2, 0], odds[4, 3] = REQUIRED, -1e-4
+    assert plain(4, odds).best()[0][0][1] == [(0, 2, 0)]
+
+
+def test_odds_that_are_moved_are_added() -> None:
+    odds = np.full((4, 4, 1, 1), -np.inf, np.float32)
+    odds[3, 0] = odds[3, 1] = 0.0
+    lattice = plain(3, odds)
+    lattice.move(Arcs.of([(0, 0, 3, 0)]), np.array([1]), np.array([3]))
+    arcs = Arcs.of([(0, 0, 3, 0), (0, 1, 3, 0)])
+    assert lattice.probabilities(arcs) == pytest.approx([0, 2 / 3])

@@ -129,6 +129,14 @@ def test_what_an_entity_is(text: str, entity: str, is_one: bool) -> None:
     assert allowed[start + len(entity), start] == is_one
 
 
+def test_unmatched_brackets_at_the_ends_are_left_out() -> None:
+    text = "（张三）】"
+    moved = {(a, b): (c, d) for a, b, c, d in zip(*rules_of(Units.characters(text)).trims())}  # noqa: B905
+    assert moved[0, 3] == moved[1, 4] == (1, 3)
+    assert moved[0, 5] == (0, 4)
+    assert not {(0, 4), (1, 3)} & moved.keys()
+
+
 def test_the_constraints_are_of_decoding_alone(copy_of: Copy) -> None:
     """What violates them is learnt, and found where they are off."""
     marks = [("甲|在重庆", ["PER 甲|", "LOC 重庆"]), ("王</p>去上海", ["PER 王", "ORG </p>"])]

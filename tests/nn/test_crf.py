@@ -226,10 +226,17 @@ def test_an_emission_of_minus_infinity_excludes_a_tag() -> None:
     assert gradient[0, 1, 0] == 0
 
 
-def test_exact_where_starts_are_far_apart() -> None:
-    crf = constrained(1, "BIO")
-    crf.starts.data = torch.tensor([0.0, 2000.0, 0.0])
-    assert_equals_slow(crf, *batch(crf, [4, 1]))
+def test_starts_that_are_far_apart_are_both_counted() -> None:
+    """Of two entities that a mask keeps apart, the one with the worse start is better."""
+    crf = constrained(2, "BIOES", scale=0.0)
+    names = TagSet(["L0", "L1"]).names
+    crf.starts.data[names.index("B-L1")] = -800.0
+    emissions = torch.full((1, 14, len(names)), -math.inf, dtype=torch.float64)
+    for label, score in (("L0", 0.0), ("L1", 100.0)):
+        for unit, role in enumerate(("B", *"I" * 12, "E")):
+            emissions[0, unit, names.index(f"{role}-{label}")] = score
+    shares = marginals(crf, emissions, torch.tensor([14]))
+    assert shares[0, 5, names.index("I-L1")] == pytest.approx(1)
 
 
 def test_forbidden_transitions_get_no_gradient_and_no_weight() -> None:
