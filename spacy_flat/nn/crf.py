@@ -227,8 +227,8 @@ def _posterior(scores: _Scores) -> _Posterior:
     units = scores.emissions[:, :, :-1]
     lowest = units.masked_fill(units.isneginf(), math.inf).amin(2)
     spread = torch.where(inside, units.amax(2) - lowest, 0).max()
-    edges = torch.cat((scores.transitions, scores.starts[None]))
-    size = edges.masked_fill(edges.isneginf(), 0).abs().max()
+    steps = scores.transitions
+    size = steps.masked_fill(steps.isneginf(), 0).abs().max()
     step = float(spread + 2 * size) + math.log(len(scores.starts))
     posterior = _scaled_posterior(scores) if step <= _SAFE_STEP else None  # also of NaN
     return posterior or _log_posterior(scores)

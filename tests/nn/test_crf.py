@@ -227,16 +227,16 @@ def test_an_emission_of_minus_infinity_excludes_a_tag() -> None:
 
 
 def test_starts_that_are_far_apart_are_both_counted() -> None:
-    """Of two entities that a mask keeps apart, the one with the worse start is better."""
+    """Two entities that a mask keeps apart: the one with the worse start has better emissions."""
     crf = constrained(2, "BIOES", scale=0.0)
     names = TagSet(["L0", "L1"]).names
-    crf.starts.data[names.index("B-L1")] = -800.0
+    crf.starts.data[names.index("B-L1")] = -750.0
     emissions = torch.full((1, 14, len(names)), -math.inf, dtype=torch.float64)
-    for label, score in (("L0", 0.0), ("L1", 100.0)):
+    for label, score in (("L0", 0.0), ("L1", 53.0)):
         for unit, role in enumerate(("B", *"I" * 12, "E")):
             emissions[0, unit, names.index(f"{role}-{label}")] = score
     shares = marginals(crf, emissions, torch.tensor([14]))
-    assert shares[0, 5, names.index("I-L1")] == pytest.approx(1)
+    assert shares[0, 5, names.index("I-L1")] == pytest.approx(1 / (1 + math.exp(8)))
 
 
 def test_forbidden_transitions_get_no_gradient_and_no_weight() -> None:
