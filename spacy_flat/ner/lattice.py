@@ -105,7 +105,9 @@ class _Chain:
             ended[OUT] = here[OUT]
             ended[single] = here[single] + self.single[node] + odds[node]
             if node:
-                starts = np.append(self.worthwhile(starts, gains, to_come[node]), node - 1)
+                if node % 8 == 0:  # seldom, as it costs as much as a step
+                    starts = self.worthwhile(starts, gains, to_come[node])
+                starts = np.append(starts, node - 1)
                 longer = opened[starts] + odds[starts]
                 longer[-1] += self.pair
                 ended[multi] = over(longer) + self.right[node]
@@ -323,7 +325,7 @@ class Lattice:
             for row, own in self._by_row(self._above(self._bounds, limits - margin)):
                 if row in rest:
                     least = limits[row] - REQUIRED / 2  # without what is required
-                    likely = search(self._choices(row, own), k)
+                    likely = search(self._choices(row, own), k, not is_merging)
                     found[row] = [each for each in likely if each[0] > least]
                     if len(found[row]) == k and found[row][-1][0] >= limits[row] - margin:
                         rest.remove(row)

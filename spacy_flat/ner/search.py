@@ -57,8 +57,11 @@ class Choices(NamedTuple):
         return np.append(firsts, len(self.names))
 
 
-def search(choices: Choices, k: int) -> list[tuple[float, list[Labelled]]]:
-    """The k annotations with the highest log-odds, the best first."""
+def search(choices: Choices, k: int, is_exact: bool) -> list[tuple[float, list[Labelled]]]:
+    """The k annotations with the highest log-odds, the best first.
+
+    is_exact: some annotation reaches what `rests` say, so that no more than k ways to go on count.
+    """
     groups = choices.groups
     n_hidden = int(groups[0])
     turn: list[tuple[float, int, _Step]] = []
@@ -69,7 +72,8 @@ def search(choices: Choices, k: int) -> list[tuple[float, list[Labelled]]]:
         reach = _reach_by_steps if n_hidden else _reach
         reached = reach(choices, node, ended) + choices.scores
         bounds = np.logaddexp.reduceat(reached + choices.rests, groups[:-1])
-        for group in np.flatnonzero(bounds > -np.inf).tolist():
+        likely = np.argsort(-bounds)[: k if is_exact else None]
+        for group in likely[bounds[likely] > -np.inf].tolist():
             step = _Step(spans, reached, group)
             heapq.heappush(turn, (-float(bounds[group]), next(number), step))
 
