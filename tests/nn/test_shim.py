@@ -2,10 +2,7 @@
 
 import copy
 import json
-import os
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -250,37 +247,3 @@ def test_a_network_grows() -> None:
     with pytest.raises(RuntimeError):
         shim.grow({"rows": 3, "width": 5})
     assert shim.module is network
-
-
-FORK = """
-import os, sys, torch
-from spacy_flat.nn.shim import TorchShim
-torch.set_num_threads(2)
-shim = TorchShim(lambda config: torch.nn.Linear(300, 300), {})
-big = torch.rand(2000, 300)
-with shim.predicting() as network:
-    network(big)
-for used in (False, True):
-    child = os.fork()
-    if not child:
-        if used:
-            with shim.predicting() as network:
-                network(big)
-        os._exit(torch.get_num_threads())
-    status = os.waitpid(child, 0)[1]
-    print(os.waitstatus_to_exitcode(status), torch.get_num_threads())
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
-def test_a_forked_process_computes_alone_and_only_if_it_computes() -> None:
-    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
-    output = subprocess.run(
-        [sys.executable, "-c", FORK],
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-        timeout=100,
-        env=environment,
-    ).stdout
-    assert output.splitlines() == ["2 2", "1 2"]
