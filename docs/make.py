@@ -96,7 +96,7 @@ def make_options(names: Sequence[str]) -> Iterator[str]:
 
 def make_settings(names: Sequence[str]) -> Iterator[str]:
     """What components take from the config: defaults from the factories, meanings from the
-    docstrings of the components' classes."""
+    docstrings of the components' classes. Those of earlier versions have no meaning."""
     meanings = [Documented(find(name)).returned.meanings for name in names]
     defaults = [Language.get_factory_meta(name).default_config or {} for name in names]
     rows = [
@@ -105,7 +105,8 @@ def make_settings(names: Sequence[str]) -> Iterator[str]:
             *(as_code(_registered(each[setting])) if setting in each else "" for each in defaults),
             _joined(names, [each.get(setting, "") for each in meanings]),
         ]
-        for setting in sorted(defaults[0], key=list(meanings[0]).index)
+        for setting in meanings[0]
+        if setting in defaults[0]
     ]
     return table(["Setting", *(f"Default of `{name}`" for name in names), "Meaning"], rows)
 
