@@ -82,8 +82,9 @@ class _Chain:
         return _Chain(self.joins.T, single, left, right, self.pair, odds, len(odds) - 1 - lengths)
 
     @np.errstate(divide="ignore", invalid="ignore")
-    def prefixes(self, onto: Add, over: Add) -> Float64s:
-        """[N, S, B] the sums of all that may come before each state after a node.
+    def prefixes(self, onto: Add, over: Add) -> tuple[Float64s, Float64s]:
+        """[N, S, B] the sums of all that may come before each state before a node, with the state,
+        and before each state after a node.
 
         onto: sums over the states before a node, [S, B] → [S, B].
         over: sums over the starts of entities, [n, L, B] → [L, B].
@@ -93,8 +94,8 @@ class _Chain:
         found = np.empty((C + 1, len(self.joins), B))
         opened, gains = np.empty((C, L, B)), np.empty((C, L, B))
         to_come, starts = _highest_from(self.right) + self.margin, np.empty(0, np.int64)
-        ended = np.full((len(self.joins), B), -np.inf)
-        for node in range(C + 1):
+        all_ended = np.full((C + 1, len(self.joins), B), -np.inf)
+        for node, ended in enumerate(all_ended):
             ended[BOUNDARY] = np.where(self.origins == node, 0, -np.inf)
             here = found[node] = onto(ended)
             if node == C:
@@ -102,16 +103,17 @@ class _Chain:
             odds = self.odds[node + 1]
             opened[node] = here[multi] + self.left[node]
             gains[node] = opened[node] - here[OUT]
-            ended[OUT] = here[OUT]
-            ended[single] = here[single] + self.single[node] + odds[node]
+            following = all_ended[node + 1]
+            following[OUT] = here[OUT]
+            following[single] = here[single] + self.single[node] + odds[node]
             if node:
                 if node % 8 == 0:  # seldom, as it costs as much as a step
                     starts = self.worthwhile(starts, gains, to_come[node])
                 starts = np.append(starts, node - 1)
                 longer = opened[starts] + odds[starts]
                 longer[-1] += self.pair
-                ended[multi] = over(longer) + self.right[node]
-        return found
+                following[multi] = over(longer) + self.right[node]
+        return all_ended, found
 
     @cached_property
     def margin(self) -> float:
@@ -215,7 +217,7 @@ class Lattice:
         after each state before it."""
         chain = self._chain
         before, after = (
-            each.prefixes(_product(each.joins), log_sum)
+            each.prefixes(_product(each.joins), log_sum)[1]
             for each in (chain, chain.reversed(self.lengths))
         )
         return before, after[::-1]
@@ -297,7 +299,7 @@ class Lattice:
         more = np.where(hidden, 0, np.log(sizes))[:, None]
         chain = replace(chain, single=chain.single + more, left=chain.left + more)
         before, after = (
-            each.prefixes(partial(_best_join, each.joins, hidden), partial(_best, hidden))
+            each.prefixes(partial(_best_join, each.joins, hidden), partial(_best, hidden))[1]
             for each in (chain, chain.reversed(self.lengths))
         )
         return before, after[::-1]
@@ -308,17 +310,10 @@ class Lattice:
         found: list[list[tuple[float, list[Labelled]]]] = [[] for _ in self.lengths]
         if not k:
             return found
-        limits, rest = self._total(self._bounds), set(range(len(found)))
         is_merging = len(set(self.names.tolist()) - {-1}) < self._L
         if k == 1 and not is_merging:
-            arcs = self._above(self._bounds, limits - 1e-10 * (1 + np.abs(limits)))
-            for row, own in self._by_row(arcs):
-                # Not if there are several of the same odds, or rounding hides differences.
-                if limits[row] < REQUIRED / 2 and (own.ends[:-1] <= own.starts[1:]).all():
-                    columns = own.starts, own.ends, self.names[own.labels]
-                    spans = zip(*(each.tolist() for each in columns), strict=True)
-                    found[row] = [(float(limits[row]), [*spans])]
-                    rest.remove(row)
+            return [[each] for each in self._viterbi()]
+        limits, rest = self._total(self._bounds), set(range(len(found)))
         for margin in _MARGINS[is_merging:]:  # all of what becomes one counts
             if not rest:
                 break
@@ -330,6 +325,33 @@ class Lattice:
                     if len(found[row]) == k and found[row][-1][0] >= limits[row] - margin:
                         rest.remove(row)
         return found
+
+    def _viterbi(self) -> list[tuple[float, list[Labelled]]]:
+        """The most probable tag sequence of each segment, as an annotation with its log-odds."""
+        chain, odds = self._chain, self._chain.odds
+        none = np.zeros(self._L, bool)
+        ended, opened = chain.prefixes(partial(_best_join, chain.joins, none), partial(_best, none))
+        nodes, rows = self.lengths.copy(), np.arange(len(self.lengths))
+        found: list[list[Labelled]] = [[] for _ in rows]
+        total = opened[nodes, BOUNDARY, rows].tolist()
+        states = np.full_like(rows, BOUNDARY)
+        while len(rows):
+            here = nodes[rows]
+            states[rows] = (ended[here, :, rows] + chain.joins[:, states[rows]].T).argmax(1)
+            rows = rows[states[rows] != BOUNDARY]
+            for row in rows[states[rows] > OUT].tolist():
+                end, state = int(nodes[row]), int(states[row])
+                label = (state - 2) % self._L
+                start = end - 1
+                if state == 2 + label:
+                    through = opened[:start, state, row] + chain.left[:start, label, row]
+                    through += odds[end, :start, label % odds.shape[2], row]
+                    through[-1] += chain.pair[label, 0]
+                    start = int(through.argmax())
+                found[row].append((start, end, int(self.names[label])))
+                nodes[row] = start + 1
+            nodes[rows] -= 1
+        return [(odds, spans[::-1]) for odds, spans in zip(total, found, strict=True)]
 
     def _by_row(self, arcs: Arcs) -> Iterator[tuple[int, Arcs]]:
         edges = np.searchsorted(arcs.rows, np.arange(len(self.lengths) + 1)).tolist()
