@@ -1,5 +1,6 @@
-"""Checkpoints of a training."""
+"""Checkpoints of a training: folders with checksums of their content."""
 
+import json
 import shutil
 import warnings
 import zlib
@@ -10,6 +11,7 @@ from typing import TypeVar
 from ..errors import Errors, Warnings
 from ..util.files import remove_unfinished, replacing_folder
 
+CHECKSUMS = "checksums.json"
 KEPT = 2
 CHUNK = 1 << 20  # bytes
 
@@ -18,29 +20,37 @@ T = TypeVar("T")
 
 def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -> None:
     """Write the checkpoint of a step, by `write` into an empty folder. Keeps the last one before,
-    and removes others and unfinished ones.
+    and removes unfinished ones and others: later ones were damaged, since this step is new.
 
     Raises OSError (F042) for a full disk.
     """
     remove_unfinished(folder)
-    with replacing_folder(folder / f"{step:09}") as temporary:
+    written = folder / f"{step:09}"
+    with replacing_folder(written) as temporary:
         temporary.mkdir()
         write(temporary)
-    for path in _checkpoints(folder)[KEPT:]:
-        shutil.rmtree(path)
+        checksums = {path.name: checksum(path) for path in temporary.iterdir()}
+        (temporary / CHECKSUMS).write_text(json.dumps(checksums), "utf-8")
+    paths = _checkpoints(folder)
+    kept = [path for path in paths if path <= written][:KEPT]
+    for path in paths:
+        if path not in kept:
+            shutil.rmtree(path)
 
 
 def read_checkpoint(folder: Path, read: Callable[[Path], T]) -> T | None:
-    """The result of `read` for the last checkpoint that it can read, or None without any.
+    """The result of `read` for the last intact checkpoint, or None without any.
 
     A damaged checkpoint triggers a warning (W380). Raises ValueError (F384) if all are damaged.
     """
     paths = _checkpoints(folder)
     for path in paths:
         try:
-            return read(path)
-        except Exception as error:  # whatever damage leads to
+            _require_intact(path)
+        except (OSError, ValueError) as error:
             warnings.warn(Warnings.W380.format(path=path, reason=error), stacklevel=2)
+        else:
+            return read(path)
     if paths:
         raise ValueError(Errors.F384.format(path=folder))
     return None
@@ -53,6 +63,12 @@ def has_checkpoint(folder: Path) -> bool:
 
 def _checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9]*"), reverse=True)
+
+
+def _require_intact(checkpoint: Path) -> None:
+    for name, expected in json.loads((checkpoint / CHECKSUMS).read_text("utf-8")).items():
+        if checksum(checkpoint / name) != expected:
+            raise ValueError(f"{name}: its checksum differs")
 
 
 def checksum(path: Path) -> int:

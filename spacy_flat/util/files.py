@@ -106,8 +106,8 @@ def open_file(path: Path) -> ByteStream:
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which becomes `path` unless something is raised.
 
-    So `path` is always the old or the complete new file, even if several write at once, or after a
-    power cut. Makes missing folders. Raises OSError (F042) for a full disk, NotADirectoryError
+    So `path` is always the old or the complete new file, even if several write at once. Makes
+    missing folders. Raises OSError (F042) for a full disk, NotADirectoryError
     (F138) if a folder of the path is a file.
     """
     with _unfinished(path) as folder:
@@ -120,16 +120,23 @@ def replacing(path: Path) -> Iterator[Path]:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """As `replacing`, for a folder: the old one goes when the new one is complete.
 
+    No system replaces a folder in one step, so the old one is moved away. If the process is killed
+    before the new one is in its place, `remove_unfinished` restores it.
+
     Also raises NotADirectoryError (F138) if the path is a file.
     """
     require_no_file(path)
     with _unfinished(path) as folder:
-        new, old = folder / "new" / path.name, folder / "old"  # a package's name counts
+        new, old = folder / "new" / path.name, folder / "old" / path.name  # a package's name counts
         new.parent.mkdir()
+        old.parent.mkdir()
         yield new
-        if path.exists():
-            os.replace(path, old)
-        os.replace(new, path)
+        try:
+            if path.exists():
+                os.replace(path, old)
+            os.replace(new, path)
+        finally:
+            _put_back(folder)
 
 
 @contextmanager
@@ -149,10 +156,18 @@ def _unfinished(path: Path) -> Iterator[Path]:
         raise full from error
 
 
+def _put_back(unfinished: Path) -> None:
+    """Restore an old folder if no new one took its place."""
+    for old in unfinished.glob("old/*"):
+        if not (path := unfinished.parent / old.name).exists():
+            os.replace(old, path)
+
+
 def remove_unfinished(folder: Path) -> None:
     """Remove what killed processes left of `replacing` and `replacing_folder`. No other process may
     be writing to the folder."""
     for unfinished in folder.glob(UNFINISHED):
+        _put_back(unfinished)
         shutil.rmtree(unfinished, ignore_errors=True)
 
 

@@ -6,13 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spacy_flat.training.checkpoints import read_checkpoint, write_checkpoint
-from spacy_flat.util.files import locked, replacing, replacing_folder
+from spacy_flat.util.files import locked, remove_unfinished, replacing, replacing_folder
 
 
 def python(code: str, *arguments: object) -> subprocess.Popen[str]:
@@ -58,6 +59,39 @@ def test_a_folder_is_whole_or_not_there(tmp_path: Path) -> None:
     write("new")
     assert (tmp_path / "a/b").read_text() == "new"
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_interrupted_between_two_renames(is_killed: bool, tmp_path: Path) -> None:
+    """The old folder stays after an exception, and is restored after a kill."""
+    code = """
+import os, signal, sys
+from pathlib import Path
+from spacy_flat.util.files import replacing_folder
+replace = os.replace
+def interrupt(source, target):
+    if Path(source).parent.name == "new":
+        os.kill(os.getpid(), signal.SIGKILL if sys.argv[2] == "True" else signal.SIGINT)
+    replace(source, target)
+os.replace = interrupt
+with replacing_folder(Path(sys.argv[1])) as folder:
+    folder.mkdir()
+"""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/b").touch()
+    assert python(code, tmp_path / "a", is_killed).wait() != 0
+    remove_unfinished(tmp_path)
+    assert list(tmp_path.rglob("*")) == [tmp_path / "a", tmp_path / "a/b"]
+
+
+def test_checkpoints(tmp_path: Path) -> None:
+    """Two are kept, and none that is later than the one that was written. An error of reading says
+    nothing of damage."""
+    for step in (3, 6, 9, 4):
+        write_checkpoint(tmp_path, step, lambda folder: (folder / "a").write_bytes(b"a"))
+        with pytest.raises(ImportError):
+            read_checkpoint(tmp_path, lambda folder: import_module("not_installed"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000000004"]
 
 
 @pytest.mark.parametrize("write", [replacing, replacing_folder])
