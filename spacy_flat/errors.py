@@ -243,8 +243,7 @@ F330 An index needs at least one question, and each question at least one text, 
 F331 {path}: not an index, since {file} is missing. Save one with TextIndex.save.
 F332 {path}: can't load the index: {reason}. The file is damaged or not an index. Make the index
   again.
-F333 {path}: the index was saved in format {found!r}, but this version of spacy-flat reads format
-  {expected}. Make the index again.
+F333 {path}: the index was saved by another version of spacy-flat. Make the index again.
 F334 {path}: the index was made by another pipeline, or before component {name!r} was trained
   further. Load it with the pipeline that made it, or make it again.
 F335 Questions and answers differ in number: {questions} and {answers}. Give an answer for each
@@ -429,6 +428,8 @@ W320 {name}: no pair has one of its labels {known}, but there are {found}. It ca
 W332 {name}: the search was fitted to only {count} texts. Its probabilities may be wrong on others.
 W333 {path}: the questions have no letter, or most are the same; the first is {text!r}. If they are
   in another column, write a header in the first line, and name the column with --question.
+W334 {path}: the first line is read as a question, {first!r}, but all others are longer. If it has
+  the names of the columns, add --question {first!r}.
 W340 Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score as 0,
   which no model can beat: check the dev corpus.
 W370 Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted texts, and all others

@@ -39,11 +39,12 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
 
     question, answer: names of columns, or keys of the objects. The first line of a table is a
         header if one of them is given, or if it has the usual names of both: a single usual name
-        may be a question. Without a header, questions are in the first of two columns; more may
-        only be in some lines, as parts of the answer.
+        may be a question. If there are two columns, the one that isn't `question` has the answers.
+        Without a header, questions are in the first of two columns; more may only be in some lines,
+        as parts of the answer.
 
     Warns (W333) if the questions of a table look like another column: they have no letter, or most
-    are repeated.
+    are repeated; and (W334) if its first line looks like a header: all others are longer.
 
     Raises ValueError for a file of another kind (F353), a line without a question (F336), a file
     without a column that was asked for, or of three columns or more without a header (F390), quotes
@@ -52,7 +53,7 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
     suffix = suffix_of(path)
     if suffix in UNREADABLE:
         raise ValueError(Errors.F353.format(path=path, wanted=UNREADABLE[suffix]))
-    rows = read_records(path) if suffix == ".jsonl" else read_table(path, bool(question or answer))
+    rows = read_records(path) if suffix == ".jsonl" else read_table(path, question, answer)
     questions, answers = names_of(question, QUESTION), names_of(answer, ANSWER)
     entries = []
     columns: dict[str, None] = {}
@@ -73,7 +74,19 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
         texts = [entry.question for entry in entries[1:] or entries]  # the first may be a header
         if not any(map(str.isalpha, "".join(texts))) or len({*texts}) < len(texts) / 2:
             msg.warn(Warnings.W333.format(path=path, text=texts[0]))
+        elif not answer and is_like_header(entries):
+            msg.warn(Warnings.W334.format(path=path, first=entries[0].question))
     return entries
+
+
+def is_like_header(entries: Sequence[FaqEntry]) -> bool:
+    """Whether all other questions, two or more, and their answers are longer than the first."""
+    (question, answer, _), *others = entries
+    return (
+        0 < len(answer) < min((len(each.answer) for each in others if each.answer), default=0)
+        and len(question) <= min(len(each.question) for each in others)
+        and len(others) > 1
+    )
 
 
 def names_of(name: str, usual: Sequence[str]) -> Sequence[str]:
@@ -91,10 +104,12 @@ def require_column(path: Path, names: Sequence[str], option: str, columns: dict[
         raise ValueError(Errors.F390.format(path=path, **words))
 
 
-def read_table(path: Path, has_header: bool) -> Rows:
+def read_table(path: Path, question: str, answer: str) -> Rows:
     lines = list((csv_lines if suffix_of(path) == ".csv" else tab_lines)(path))
     header = [folded(cell) for cell in lines[0][1]] if lines else []
-    if has_header or (set(header) & set(QUESTION) and set(header) & set(ANSWER)):
+    if question or answer or (set(header) & set(QUESTION) and set(header) & set(ANSWER)):
+        if len(header) == 2 and folded(question) in header and not answer:
+            header[1 - header.index(folded(question))] = ANSWER[0]
         for line, cells in lines[1:]:
             yield line, dict(zip(header, [*cells, *[""] * len(header)], strict=False))
     else:

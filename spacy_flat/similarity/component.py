@@ -65,9 +65,6 @@ class SimilarityHook:
     def __init__(self, compare: Callable[[Any, Any], float]) -> None:
         self.compare = compare
 
-    def attach(self, doc: Doc) -> None:
-        doc.user_hooks["similarity"] = doc.user_span_hooks["similarity"] = self
-
     def __call__(self, left: Any, right: Any) -> float:
         return self.compare(left, right)
 
@@ -152,7 +149,7 @@ class PairClassifier(LabelledPipe):
         hook = SimilarityHook(self.similarity)
         for doc, found in zip(docs, scores, strict=True):
             if self.similarity_hooks:
-                hook.attach(doc)
+                doc.user_hooks["similarity"] = doc.user_span_hooks["similarity"] = hook
             if found is not None and (pair := pair_of(doc)) is not None:
                 mark_pair(doc, pair)
                 doc.cats.update(zip(self.labels, found.tolist(), strict=True))
@@ -233,7 +230,9 @@ class PairClassifier(LabelledPipe):
         require_count("queries", queries)
         if self.is_regression:
             raise ValueError(Errors.F328.format(name=self.name))
-        pairs, gold = self._gold(list(examples))
+        examples = list(examples)
+        validate_examples(examples, "PairClassifier.fit_search")
+        pairs, gold = self._gold(examples)
         same: dict[str, set[str]] = {}
         for (left, right), label in zip(pairs, gold, strict=True):
             texts = left.text, right.text
@@ -282,8 +281,8 @@ class PairClassifier(LabelledPipe):
         """[N, K] probabilities of the classes, or the scores unchanged. cosines: [N]"""
         if self.is_regression:
             return logits
-        biases = self._biases(len(logits), cosines)
-        found: Probabilities = np.exp(log_softmax(logits / np.float32(self.temperature) + biases))
+        logits = logits / np.float32(self.temperature) + self._biases(len(logits), cosines)
+        found: Probabilities = np.exp(log_softmax(logits))
         return found
 
     def _biases(self, n: int, cosines: Float32s | float) -> Float32s:
@@ -445,7 +444,9 @@ class PairClassifier(LabelledPipe):
             "word_vectors": word_vectors,
         }
         check_sources(**vectors)
-        self._check_used(vectors)
+        inputs = self.featuriser.options.inputs
+        unused = {"chars": ["word_vectors"], "tokens": ["char_vectors", "bigram_vectors"]}
+        check_unused(self.name, f"inputs = {inputs!r}", vectors, unused[inputs])
         if self.lacks_examples(get_examples):
             return
         validate_get_examples(get_examples, "PairClassifier.initialize")
@@ -484,11 +485,6 @@ class PairClassifier(LabelledPipe):
         if not is_right:
             raise ValueError(Errors.F324.format(name=self.name, wanted=wanted, labels=known))
         return known
-
-    def _check_used(self, vectors: dict[str, VectorSource | None]) -> None:
-        inputs = self.featuriser.options.inputs
-        unused = {"chars": ["word_vectors"], "tokens": ["char_vectors", "bigram_vectors"]}
-        check_unused(self.name, f"inputs = {inputs!r}", vectors, unused[inputs])
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Call the scorer. `cats_score` is `pairs_score`. In training, `fit_threshold` sets the

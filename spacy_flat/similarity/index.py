@@ -8,30 +8,29 @@ import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import nsmallest
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
-from spacy.language import Language
 from thinc.api import Model
 from thinc.backends import get_array_ops
 
 from ..errors import Errors
 from ..nn.model import tok2vec_of
 from ..util.arguments import require, require_count, require_string
-from ..util.arrays import Float32s, Float64s, Ints
+from ..util.arrays import Float64s, Ints
 from ..util.files import replacing
 from .candidates import Candidates, best_by_turns, terms_of
 from .encoded import Arrays, EncodedTexts
 from .equality import normal_form
-from .featuriser import PairTexts
-from .model import PairModel
 from .pairs import Text, string_of
 from .ranking import FEATURES, SearchedQuery, features_of, probabilities
+
+if TYPE_CHECKING:
+    from .component import PairClassifier
 
 MAGIC = b"spacy-flat.index.v7\n"
 FILE = "index.safetensors"
@@ -41,27 +40,6 @@ TRIED = 20  # candidates of each query, in fitting
 Question = Text | Sequence[Text]  # with several phrasings
 
 # safetensors is imported where it is used: every `Language()` imports the components.
-
-
-class Comparer(Protocol):
-    """What an index needs of `re2_similarity`."""
-
-    name: str
-    model: PairModel
-    nlp: Language
-
-    @property
-    def ranking(self) -> Sequence[float]: ...
-    @property
-    def is_regression(self) -> bool: ...
-    @property
-    def knows_equals(self) -> bool: ...
-    def require_initialised(self) -> None: ...
-    def read(self, pairs: Sequence[tuple[Text, Text]]) -> PairTexts: ...
-    def components_before(self) -> list[Any]: ...
-    def logits(self, texts: PairTexts) -> Float32s: ...
-    def probabilities(self, logits: Float32s, cosines: Float32s) -> Float32s: ...
-    def similarities(self, probabilities: Float32s) -> Float32s: ...
 
 
 class Match(NamedTuple):
@@ -94,7 +72,7 @@ class Contents:
 
     @classmethod
     def of(
-        cls, pipe: Comparer, entries: dict[int, Entry], encoded: EncodedTexts, following: int
+        cls, pipe: PairClassifier, entries: dict[int, Entry], encoded: EncodedTexts, following: int
     ) -> Contents:
         """encoded: the distinct texts, in their order in the entries."""
         numbers: dict[str, list[int]] = {}
@@ -104,7 +82,7 @@ class Contents:
                 numbers.setdefault(text, []).append(number)
         for place, text in enumerate(numbers):
             forms.setdefault(normal_form(text), []).append(place)
-        candidates = Candidates.of(terms_in(pipe, text) for text in numbers)
+        candidates = Candidates.of(terms_of(pipe.featuriser.simplifier(text)) for text in numbers)
         return cls(entries, following, encoded, candidates, numbers, forms)
 
     @cached_property
@@ -127,7 +105,7 @@ class TextIndex:
     `save` also for spaCy's own layers. Several threads may search, add and remove at once.
     """
 
-    pipe: Comparer
+    pipe: PairClassifier
     weights: str  # a checksum
     versions: list[tuple[int, int]]  # of these weights
     ranking: Sequence[float]  # see `ranking.FEATURES`
@@ -136,7 +114,7 @@ class TextIndex:
 
     @classmethod
     def of(
-        cls, pipe: Comparer, questions: Iterable[Question], answers: Iterable[str] | None
+        cls, pipe: PairClassifier, questions: Iterable[Question], answers: Iterable[str] | None
     ) -> TextIndex:
         """See `PairClassifier.index`."""
         pipe.require_initialised()
@@ -165,7 +143,7 @@ class TextIndex:
         left, TypeError (F026) for a single number.
         """
         require_list(numbers)
-        chosen = list(numbers)
+        chosen = dict.fromkeys(numbers)
         with self._changing:
             known = self.contents
             for number in chosen:
@@ -222,7 +200,10 @@ class TextIndex:
         require_count("top_k", top_k)
         require_count("candidates", candidates)
         if min_similarity is not None:
-            self._require_similarity(min_similarity)
+            is_score, least = self.pipe.is_regression, min_similarity
+            wanted = "a finite number" if is_score else "a number from 0 to 1"
+            is_right = partial(math.isfinite, least) if is_score else lambda: 0 <= least <= 1
+            require("min_similarity", least, is_right, wanted)
         self._require_weights()
         if not string_of(query).strip():
             return []
@@ -269,12 +250,6 @@ class TextIndex:
         if weights_of(self.pipe) != self.weights:
             raise ValueError(Errors.F349.format(name=self.pipe.name))
 
-    def _require_similarity(self, value: float) -> None:
-        if self.pipe.is_regression:
-            require("min_similarity", value, lambda: math.isfinite(value), "a finite number")
-        else:
-            require("min_similarity", value, lambda: 0 <= value <= 1, "a number from 0 to 1")
-
     def _ranked(self, contents: Contents, query: Text, n: int) -> tuple[Ints, Float64s]:
         """[B] places of candidates and of texts equal to the query, and their similarities."""
         form = normal_form(string_of(query)) if self.pipe.knows_equals else None
@@ -297,7 +272,7 @@ class TextIndex:
         """[B] places of n candidates and of the texts `also`, and their features [B, F], or the
         scores [B, 1] of a network that predicts these."""
         model = self.pipe.model
-        terms = terms_in(self.pipe, string_of(query))
+        terms = terms_of(self.pipe.featuriser.simplifier(string_of(query)))
         read = EncodedTexts.of(model, self.pipe.read([(query, query)]))
         scores, cosines = contents.candidates.scores(terms), contents.encoded.cosines(read)
         places = np.union1d(best_by_turns(scores, cosines, n), np.array(also, dtype=np.int64))
@@ -316,15 +291,16 @@ class TextIndex:
         """Write a folder with one file, replacing an older index in one step."""
         self._compare_weights()  # also those of spaCy's layers, which have no versions
         known = self.contents
+        entries = json.dumps(list(known.entries.items()), ensure_ascii=False)
         arrays = {
             **known.encoded.arrays,
-            "entries": to_json_bytes(list(known.entries.items())),
+            "entries": np.frombuffer(entries.encode(), np.uint8),
             "ranking": np.array([*self.ranking, known.next], dtype=np.float64),
         }
         write_arrays(Path(path) / FILE, self.weights, arrays)
 
     @classmethod
-    def load(cls, pipe: Comparer, path: Path) -> TextIndex:
+    def load(cls, pipe: PairClassifier, path: Path) -> TextIndex:
         """See `PairClassifier.load_index`."""
         pipe.require_initialised()
         weights, arrays = read_arrays(path / FILE)
@@ -374,12 +350,7 @@ def require_list(value: object) -> None:
         raise TypeError(Errors.F026.format(value=f"{value!r:.60}"))
 
 
-def terms_in(pipe: Comparer, text: str) -> list[str]:
-    """The terms of a text, in simplified characters if the component reads these."""
-    return terms_of(pipe.model.attrs["featuriser"].simplifier(text))
-
-
-def encode(pipe: Comparer, texts: Iterable[Text]) -> EncodedTexts:
+def encode(pipe: PairClassifier, texts: Iterable[Text]) -> EncodedTexts:
     """Encode distinct texts, at least one, in half precision."""
     return EncodedTexts.join(
         [
@@ -403,15 +374,14 @@ def batches_of(texts: Iterable[Text]) -> Iterator[list[Text]]:
         yield batch
 
 
-def weights_of(pipe: Comparer) -> str:
+def weights_of(pipe: PairClassifier) -> str:
     """A checksum of everything that an encoded text depends on."""
     found = hashlib.blake2b(digest_size=16)
-    featuriser = pipe.model.attrs["featuriser"]
-    found.update(featuriser.to_bytes())
+    found.update(pipe.featuriser.to_bytes())
     has_tok2vec = tok2vec_of(pipe.model) is not None
     if has_tok2vec:
         found.update(to_bytes(pipe.nlp.vocab.vectors.data))
-    if (featuriser.unit == "token" or has_tok2vec) and hasattr(pipe.nlp.tokenizer, "to_bytes"):
+    if (pipe.featuriser.unit == "token" or has_tok2vec) and hasattr(pipe.nlp.tokenizer, "to_bytes"):
         found.update(pipe.nlp.tokenizer.to_bytes(exclude=["vocab"]))
     for node in nodes_of(pipe):  # without their settings
         for name in filter(node.has_param, node.param_names):
@@ -421,13 +391,13 @@ def weights_of(pipe: Comparer) -> str:
     return found.hexdigest()
 
 
-def versions_of(pipe: Comparer) -> list[tuple[int, int]]:
+def versions_of(pipe: PairClassifier) -> list[tuple[int, int]]:
     """Numbers that change with the weights of a component's networks."""
     shims = (shim for node in nodes_of(pipe) for shim in node.shims)
     return [shim.version for shim in shims if hasattr(shim, "version")]
 
 
-def nodes_of(pipe: Comparer) -> Iterator[Model[Any, Any]]:
+def nodes_of(pipe: PairClassifier) -> Iterator[Model[Any, Any]]:
     """The layers of a component's model and, if it has a tok2vec, of the components before it."""
     before = pipe.components_before() if tok2vec_of(pipe.model) is not None else []
     for component in (pipe, *before):
@@ -458,7 +428,7 @@ def read_arrays(path: Path) -> tuple[str, Arrays]:
         raise FileNotFoundError(Errors.F331.format(path=path.parent, file=FILE))
     content, size = path.read_bytes(), len(MAGIC) + 4
     if b"spacy-flat.index" in content[:300] and not content.startswith(MAGIC):
-        raise ValueError(Errors.F333.format(path=path, found="6", expected="7"))
+        raise ValueError(Errors.F333.format(path=path))
     data = content[size:]
     if not content.startswith(MAGIC) or zlib.crc32(data) != int.from_bytes(
         content[size - 4 : size], "little"
@@ -469,8 +439,3 @@ def read_arrays(path: Path) -> tuple[str, Arrays]:
         return json.loads(data[8 : 8 + size])["__metadata__"]["weights"], load(data)
     except (SafetensorError, ValueError, KeyError) as error:
         raise ValueError(Errors.F332.format(path=path, reason=repr(error))) from error
-
-
-def to_json_bytes(data: Any) -> NDArray[np.uint8]:
-    """Texts as bytes of JSON."""
-    return np.frombuffer(json.dumps(data, ensure_ascii=False).encode("utf-8"), np.uint8)

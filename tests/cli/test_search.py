@@ -92,7 +92,7 @@ TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几
         # Or are named.
         ("faq.csv", TABLE, ["--answer", "说明"], ["x", "y"]),
         ("faq.csv", TABLE.replace("答案", "A"), ["--question", "问题", "--answer", "a"], None),
-        ("faq.csv", "Q,A\n怎么退款,在订单里\n快递几天到,三天\n", ["--question", "Q"], []),
+        ("faq.csv", "Q,A\n怎么退款,在订单里\n快递几天到,三天\n", ["--question", "Q"], None),
         ("faq.tsv", "Q\n怎么退款\n快递几天到\n", ["--question", "q"], []),
         (
             "faq.jsonl",
@@ -146,6 +146,7 @@ def test_three_columns_without_a_known_header(pipeline: Path, tmp_path: Path, he
     [
         ("faq.tsv", "编号\t标准提问\n1\t怎么退款\n2\t快递\n", "W333.*the first is '1'"),
         ("faq.tsv", "售后\t怎么退款\n" * 4, "W333.*the first is '售后'"),
+        ("faq.csv", "问法,解答\n怎么退款,在订单里\n快递几天到,最多三天\n", "W334.*question '问法'"),
     ],
 )
 def test_a_table_that_may_be_another(

@@ -16,6 +16,7 @@ from spacy_flat.similarity.calibration import (
     MIN_TEMPERATURE,
     PairCalibration,
     best_threshold,
+    fit_logistic,
     fit_margins,
     fit_temperature,
 )
@@ -119,6 +120,13 @@ def test_the_cosine_counts_where_it_helps() -> None:
     temperature, weight, bias = fit_margins(0 * margins, cosines, gold)
     assert temperature == MAX_TEMPERATURE  # and the rest is fitted to it
     assert (weight, bias) == pytest.approx((3, 0), abs=0.2)
+
+
+def test_newtons_method_converges_from_far_away() -> None:
+    """Full steps would overshoot where the slope is flat."""
+    gold = np.arange(1000) < 3
+    (bias,) = fit_logistic(np.ones((1000, 1)), gold, given=10.0)
+    assert bias == pytest.approx(math.log(3 / 997) - 10, abs=1e-4)
 
 
 # In a pipeline

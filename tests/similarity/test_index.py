@@ -442,6 +442,7 @@ def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
         (lambda data: data[:300], r"\[F332\]"),
         (lambda data: b"", r"\[F332\]"),
         (lambda data: save({}, {"spacy-flat.index": "{}"}), r"\[F333\]"),  # as version 0.1 did
+        (lambda data: data.replace(b"index.v7", b"index.v6"), r"\[F333\]"),
     ],
 )
 def test_damaged_and_old_files(
