@@ -102,6 +102,10 @@ F109 {path}, line {line}: the {label} entity {surface!r} overlaps the {other_lab
   {other_surface!r}. Delete one, or keep the longer one with --repair.
 F110 {path}, sentence at line {line}: the {label} entity {surface!r} starts or ends with whitespace,
   which spaCy does not allow. Correct it, or trim it with --repair.
+F111 {path}, line {line}: unit {unit!r} does not begin with the prefix {prefix!r}, or is nothing
+  else. Correct it, or drop --strip-prefix.
+F113 {path}: the lines end with carriage returns only, as on old Macs. Convert the file first: tr
+  '\r' '\n' < IN > OUT
 F114 {path}: each unit ends with its position in a word ({units} …), which would become text. Add
   --strip-position, as for Weibo.
 F115 {path}: the units look like words of a language that is written with spaces ({units} …). Add
@@ -143,6 +147,9 @@ F155 {path}, line {line}: the last column, {found!r}, is not a number as on the 
 F156 {path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record.
 F157 {path}, line {line}: the label {found} looks like a score. Add --scores to read labels as
   numbers, or use names or whole numbers as labels.
+F159 {path}: {labels:,} different labels in {pairs:,} pairs, so the last column does not look like
+  labels. Order the columns text, text, label, name them in the first line (sentence1, sentence2,
+  label), or add --scores if they are numbers.
 F161 The text has {length} characters, but a picture shows at most {limit}. Draw part of it.
 F162 {text!r} contains a stray byte or half of a surrogate pair, so it isn't Unicode. Use the
   terminal's encoding, usually UTF-8.

@@ -130,7 +130,7 @@ def ner_augmenter(
 @dataclass(eq=False)
 class NerAugmenter:
     """See `ner_augmenter`. Yields each text or a variant, and then its lists and tables; only the
-    text if it has annotation that can't be moved (`can_edit`).
+    text if it has annotation that can't be moved (`can_edit`), or unknown spaces.
 
     english: ordinary words, each in English.
     """
@@ -143,7 +143,7 @@ class NerAugmenter:
 
     def __call__(self, nlp: Language, example: Example) -> Iterator[Example]:
         doc = example.reference
-        if not can_edit(doc):
+        if doc.has_unknown_spaces or not can_edit(doc):
             yield example
             return
         original = variant = pieces_of(doc)

@@ -64,13 +64,13 @@ def read_columns(
     options: `strip_prefix` is text before every unit ("en:" in WikiANN); with `strip_position`,
     each unit ends with the digit of its position in its word ("科0" in Weibo).
 
-    Raises ValueError (F102 to F105, F114, F115).
+    Raises ValueError (F102 to F105, F111, F114, F115).
     """
     check_units(path, options)
     for is_text, lines in groupby(column_lines(path), lambda line: bool(line[1])):
         if is_text:
             rows = [_row(path, number, text) for number, text in lines]
-            units = [_unit(row.unit, options) for row in rows]
+            units = [_unit(path, row, options) for row in rows]
             tags = [_split_tag(path, row, scheme, summary) for row in rows]
             unknown = [index for index, (prefix, _) in enumerate(tags) if prefix == "?"]
             entities = _entities(path, scheme, rows, tags, summary)
@@ -99,9 +99,13 @@ def _row(path: Path, number: int, text: str) -> TaggedUnit:
     return TaggedUnit(number, *columns)
 
 
-def _unit(unit: str, options: ConvertOptions) -> str:
-    """The unit without prefix, position and outer white space."""
-    unit = unit.removeprefix(options.strip_prefix)
+def _unit(path: Path, row: TaggedUnit, options: ConvertOptions) -> str:
+    """The unit without prefix, position and outer white space. Raises ValueError (F111)."""
+    prefix = options.strip_prefix
+    unit = row.unit.removeprefix(prefix)
+    if prefix and unit in ("", row.unit):
+        words = {"unit": row.unit, "prefix": prefix}
+        raise ValueError(Errors.F111.format(path=path, line=row.line, **words))
     if options.strip_position:
         unit = unit[:1] + unit[1:].rstrip(string.digits)
     return unit if unit.isspace() else unit.strip()

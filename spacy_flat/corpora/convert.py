@@ -73,9 +73,11 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     """The name of the format of a file: the one asked for, or the detected one.
 
     Raises ValueError for an unknown name (F118), for options that the format does not take (F174),
-    and as `detect_format`.
+    for a file without line feeds (F113), and as `detect_format`.
     """
     name = options.format
+    if "\r" in next((text for _, text in read_text_lines(path)), ""):
+        raise ValueError(Errors.F113.format(path=path))
     if name == "auto":
         name = "parallel" if options.target else detect_format(path)
     elif name not in FORMATS:

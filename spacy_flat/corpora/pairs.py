@@ -42,6 +42,7 @@ TEXTS = (
     ("premise", "hypothesis"),
 )
 LABELS = ("gold_label", "label", "is_duplicate", "score", "similarity")
+MANY = 20  # minimum pairs for which labels must repeat
 UNLABELLED = ("", "-")  # "-" in SNLI if annotators disagree
 CLASSES = {
     **dict.fromkeys(("0", "0.0", "否", "错", "no", "false"), DIFFERENT),
@@ -93,7 +94,7 @@ def categories(
     path: Path, lines: Mapping[str, Line], counts: Counter[str], scores: bool
 ) -> dict[str, dict[str, float]]:
     """The `doc.cats` of each label of a file. Raises ValueError for labels that look like something
-    else (F155, F157), and scores that aren't numbers (F151).
+    else (F155, F157, F159), and scores that aren't numbers (F151).
 
     lines, counts: of each label, in the order in which they occur.
     """
@@ -107,6 +108,8 @@ def categories(
     first = next(iter(counts), "")
     if numbers and others == [first] and counts[first] == 1:
         raise ValueError(Errors.F155.format(path=path, line=lines[first], found=first))
+    if counts.total() >= MANY and len(counts) > counts.total() / 2:
+        raise ValueError(Errors.F159.format(path=path, labels=len(counts), pairs=counts.total()))
     for label in () if others else numbers:
         if not float(label).is_integer():
             raise ValueError(Errors.F157.format(path=path, line=lines[label], found=label))

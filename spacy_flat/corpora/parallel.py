@@ -67,10 +67,10 @@ def tab_pairs(path: Path, target: Path | None) -> Pairs:
 def aligned_pairs(path: Path, target: Path | None) -> Pairs:
     """The lines of two files side by side.
 
-    Raises ValueError (F424 without a second file; F420 where one has more lines, since it isn't
+    Raises ValueError (F424 without another file; F420 where one has more lines, since it isn't
     known which of them belong together).
     """
-    if target is None:
+    if target is None or path.samefile(target):
         raise ValueError(Errors.F424.format(path=path))
     for left, right in zip_longest(read_text_lines(path), read_text_lines(target)):
         line, _ = left or right

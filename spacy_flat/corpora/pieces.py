@@ -21,7 +21,7 @@ def can_edit(doc: Doc) -> bool:
     places = [key[2] for key in doc.user_data if _is_attribute(key)]
     has_ids = any(ent.kb_id or ent.id for ent in doc.ents)
     has_more = len(doc.spans) or has_ids or any(place is not None for place in places)
-    return len(doc) > 0 and not doc.has_unknown_spaces and not has_more
+    return len(doc) > 0 and not has_more
 
 
 def pieces_of(doc: Doc) -> Pieces:

@@ -160,7 +160,8 @@ class Lexicon:
         """Add words, which the next `match` finds. Returns how many words are new or changed.
 
         If a word is already known, its type, frequency and trust are updated if they are given; a
-        type without a trust brings back the default trust. A removed word gets its old id again.
+        type without a trust brings back the default trust, and a trust needs the type again. A
+        removed word gets its old id again.
         Add many words in one call: each call rebuilds the automaton of all added words.
 
         words: a list, or a dictionary with the type of each word.

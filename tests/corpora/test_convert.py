@@ -138,6 +138,9 @@ def test_paths_that_are_refused(tmp_path: Path) -> None:
         ('{"text": "a", "label": {}}', {"words": True}, "F174.*--words has no effect on .*cluener"),
         ('["a", {"entities": []}]', {"strip_position": True}, "F174.*--strip-position"),
         ("好 O\n", {"scores": True}, "F174.*--scores"),
+        ("好 O\r店 O\r\r好 O\r", {"format": "lines"}, "F113"),
+        ("en:好 O\nfr:好 O\n", {"strip_prefix": "en:"}, "F111.*line 2"),
+        ("en: O\n", {"strip_prefix": "en:"}, "F111.*line 1"),
         ("好 O\n", {"format": "conll"}, r"F118.*'conll'.*auto, bio, bmes"),
     ],
 )

@@ -126,6 +126,7 @@ def test_defects(tmp_path: Path, form: str, line: str, message: str) -> None:
         ("甲\t乙\n", {}, "F151.*line 1: 2 columns.*two texts and a label"),
         ("甲\t乙\t丙\t1\n", {}, "F151.*line 1: 4 columns"),
         ("甲\t乙\t0.5\n丙\t丁\tnan\n", {"scores": True}, "F151.*line 2: 'nan'"),
+        ("".join(f"{n}\t甲{n}\t乙{n}\n" for n in range(20)), {}, "F159.*20 different labels"),
         ("甲\t乙\t5\n丙\t丁\t3.8\n", {}, r"F157.*line 2: the label 3\.8 "),
         ("erster,zweiter,gleich\n甲,乙,1\n丙,丁,0\n", {"format": "pairs-csv"}, "F155.*line 1: "),
     ],

@@ -76,6 +76,8 @@ def test_defects(tmp_path: Path, text: str, second: str | None, message: str) ->
 def test_which_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"F424.*--target"):
         pairs_of(tmp_path, "他\n", form="parallel")
+    with pytest.raises(ValueError, match="F424"):
+        convert(tmp_path, "他\n", target=tmp_path / "corpus")
     with pytest.raises(ValueError, match=r"F174.*--target has no effect on the format"):
         convert(tmp_path, "他\the\n", target=tmp_path, format="parallel-tsv")
 
