@@ -83,9 +83,12 @@ class Folder:
         with self.replacing(MANIFEST) as file:
             file.write(json.dumps(identity, ensure_ascii=False).encode())
 
-    def write(self, shard: str, table: pa.Table) -> None:
-        with self.replacing(f"{ROWS}/{shard}.parquet") as file:
-            pq.write_table(table, file)
+    @contextmanager
+    def writing(self, shard: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+        """The file of a shard, to write its rows to."""
+        name = f"{ROWS}/{shard}.parquet"
+        with self.replacing(name) as file, pq.ParquetWriter(file, schema) as writer:
+            yield writer
 
     @contextmanager
     def replacing(self, name: str) -> Iterator[NativeFile]:

@@ -150,29 +150,30 @@ class Annotator:
         self.nlp = load_pipeline(settings)
 
     def annotate(self, shard: Shard) -> Outcome:
-        """Annotate and write a shard, in its own memory zone."""
-        records: list[dict[str, Any]] = []
+        """Annotate and write a shard batch by batch, each in its own memory zone."""
+        rows = failed = 0
         unwritten = ""
-        if shard.rows:
-            with self.nlp.memory_zone():
-                records = list(self.records(shard.rows))
-            try:
-                self.folder.write(shard.name, pa.Table.from_pylist(records, self.schema))
-            except OSError as error:
-                unwritten = str(error)
-        failed = sum("error" in record for record in records)
-        rows = len(records) - failed
-        return Outcome(rows, failed, shard.size, shard.names, shard.unread, unwritten)
+        try:
+            if shard.rows:
+                with self.folder.writing(shard.name, self.schema) as out:
+                    for batch in cut_batches(shard.rows, self.size):
+                        with self.nlp.memory_zone():
+                            records = self.records(batch)
+                        out.write_table(pa.Table.from_pylist(records, self.schema))
+                        rows += len(records)
+                        failed += sum("error" in record for record in records)
+        except OSError as error:
+            unwritten = str(error)
+        return Outcome(rows - failed, failed, shard.size, shard.names, shard.unread, unwritten)
 
-    def records(self, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    def records(self, batch: Sequence[Row]) -> list[dict[str, Any]]:
         """The rows of the output. The texts of a batch that fails are annotated one by one."""
-        for batch in cut_batches(rows, self.size):
-            docs: list[Doc | None] = []
-            with suppress(Exception):
-                docs = list(self.nlp.pipe([row.text for row in batch]))
-            if len(docs) < len(batch):  # a component may omit some
-                docs = [None] * len(batch)
-            yield from map(self.record, batch, docs)
+        docs: list[Doc | None] = []
+        with suppress(Exception):
+            docs = list(self.nlp.pipe([row.text for row in batch]))
+        if len(docs) < len(batch):  # a component may omit some
+            docs = [None] * len(batch)
+        return list(map(self.record, batch, docs))
 
     def record(self, row: Row, doc: Doc | None) -> dict[str, Any]:
         """A row of the output, with the reason if it can't be read, annotated or written.

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from ..errors import Errors
 
+SHARD_CHARACTERS = 10_000_000  # a shard with as many ends, whatever its number of rows
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -18,7 +20,7 @@ class Settings:
     code: Python files with registered functions.
     text, id: keys or columns of the input.
     attributes: "NAME" or "NAME:TYPE" of the `doc._` attributes to write.
-    shard_rows: rows of an output file.
+    shard_rows: most rows of an output file.
     batch_size: in characters.
     gpu: run spaCy on a GPU.
     device: of the pipeline's networks; "" for their config's.
@@ -43,6 +45,7 @@ class Settings:
             "id": self.id,
             "attributes": list(self.attributes),
             "shard_rows": self.shard_rows,
+            "shard_characters": SHARD_CHARACTERS,
         }
 
 

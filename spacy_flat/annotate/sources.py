@@ -19,12 +19,12 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 from ..errors import Errors, Warnings
 from ..util.files import BYTE_ORDER_MARK
 from ..util.plural import counted
-from .settings import Settings
+from .settings import SHARD_CHARACTERS, Settings
 
 FORMATS = (".jsonl", ".ndjson", ".json", ".txt", ".parquet")
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # of files of lines only
 CHUNK = 1 << 20  # bytes to read at once
-CHUNK_ROWS = 4096  # of Parquet
+CHUNK_ROWS = 256  # of Parquet
 
 
 def open_address(address: str) -> tuple[FileSystem, str]:
@@ -147,12 +147,14 @@ def shards_of(
         return Shard(names[-1], [] if names[-1] in finished else rows, size)
 
     rows: list[Row] = []
+    characters = 0
     try:
         for row in read_rows(file, settings):
             rows.append(row)
-            if len(rows) == settings.shard_rows:
+            characters += len(row.text)
+            if len(rows) == settings.shard_rows or characters >= SHARD_CHARACTERS:
                 yield shard_of(rows)
-                rows = []
+                rows, characters = [], 0
     except Exception as error:  # of pyarrow, zlib
         unread = Errors.F481.format(name=file.name, reason=error)
     if rows:

@@ -69,7 +69,7 @@ def annotate(
     ] = "",
     batch_size: Annotated[int, typer.Option(help="Characters to annotate at once", min=1)] = 50_000,
     shard_rows: Annotated[
-        int, typer.Option(help="Rows per output file, for files of lines", min=1)
+        int, typer.Option(help="Maximum number of rows per output file", min=1)
     ] = 2000,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-V", help="Show Ray's own messages and progress")

@@ -31,11 +31,7 @@ def draw(
     each entity its label."""
     bars = [Bar(start, end, f"{start}–{end - 1}", "blue", 0.2) for start, end in words]
     bars += [Bar(start, end, label, "orange", 0.35) for start, end, label in entities]
-    return draw_bars(content, bars)
-
-
-def draw_bars(content: str, bars: Iterable[Bar]) -> Svg:
-    ordered = sorted(bars)
+    bars.sort()
     parts: list[str] = []
     y = float(MARGIN)
     for start in range(0, max(1, len(content)), LINE):
@@ -46,7 +42,7 @@ def draw_bars(content: str, bars: Iterable[Bar]) -> Svg:
             parts.append(text(x, y + 34, visible(char), size=20))
         y += 44
         lanes: list[int] = []  # where the last bar of each ends
-        for bar in ordered:
+        for bar in bars:
             left, right = max(bar.start, start), min(bar.end, start + len(line))
             if left >= right:
                 continue

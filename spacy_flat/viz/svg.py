@@ -15,10 +15,8 @@ COLOURS = {
     "page": ("#ffffff", "#0d1117"),
     "ink": ("#1f2328", "#e6edf3"),
     "muted": ("#59636e", "#9198a1"),
-    "soft": ("#eef1f4", "#212830"),
     "blue": ("#0969da", "#4493f8"),
     "orange": ("#bc4c00", "#f0883e"),
-    "green": ("#1a7f37", "#3fb950"),
 }
 FONTS = (
     "'Helvetica Neue',Arial,'PingFang SC','Hiragino Sans GB','Microsoft YaHei',"
@@ -61,17 +59,15 @@ def text(
     colour: str = "ink",
     *,
     size: float = 12,
-    anchor: str = "middle",
     room: float | None = None,
 ) -> str:
-    """A line of text with its base line at `y`.
+    """A line of text with its base line at `y` and its middle at `x`.
 
-    anchor: what is at `x`: "start", "middle" or "end".
     room: maximum width in pixels; longer texts are shrunk.
     """
     if room is not None:
         size = min(size, size * room / max(1.0, text_width(content, size)))
-    return _element("text", colour, content, x=x, y=y, font_size=size, text_anchor=anchor)
+    return _element("text", colour, content, x=x, y=y, font_size=size, text_anchor="middle")
 
 
 def text_width(content: str, size: float) -> float:
@@ -85,7 +81,7 @@ def polyline(points: Iterable[tuple[float, float]], colour: str, *, opacity: flo
 
 
 def box(x: float, y: float, width: float, height: float, colour: str, *, opacity: float = 1) -> str:
-    """A rectangle, filled with the colour, or an outline if its name begins with "line "."""
+    """A filled rectangle."""
     return _element("rect", colour, x=x, y=y, width=width, height=height, rx=5, opacity=opacity)
 
 

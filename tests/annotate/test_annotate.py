@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import failure
 
-from spacy_flat.annotate import run
+from spacy_flat.annotate import run, sources
 from spacy_flat.annotate.run import cut_batches
 from spacy_flat.annotate.settings import Settings
 from spacy_flat.annotate.sources import Row
@@ -181,12 +181,11 @@ def test_output_that_can_not_be_written(annotate: Annotate, monkeypatch: Any) ->
     Path("a.txt").write_text("好\n" * 3, "utf-8")
     calls = []
 
-    def full(table: object, file: Any) -> None:
-        file.write(b"half")
+    def full(writer: object, table: object) -> None:
         calls.append(table)
         raise OSError("no space left")
 
-    monkeypatch.setattr(pq, "write_table", full)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     output = annotate("a.txt", "--shard-rows", 1, code=1)
     assert "no space left. Finished shards stay" in output
     assert len(calls) == 1
@@ -216,6 +215,17 @@ def test_batches() -> None:
     batches = [[row.id for row in batch] for batch in cut_batches(rows, 9)]
     assert batches == [["0", "1"], ["2"], ["3"], ["4", "5"]]
     assert [len(batch) for batch in cut_batches(rows[:1] * 2500, 9000)] == [1000, 1000, 500]
+
+
+def test_memory_is_bounded(annotate: Annotate, monkeypatch: Any) -> None:
+    """Shards of long texts have fewer rows; batches are written as they come."""
+    monkeypatch.setattr(sources, "SHARD_CHARACTERS", 25)
+    write_lines(Path("a.jsonl"), [{"id": str(n), "text": "好" * 10} for n in range(7)])
+    annotate("a.jsonl", "--batch-size", 20)
+    files = [pq.ParquetFile(path) for path in sorted(Path("out/rows").iterdir())]
+    assert [file.metadata.num_rows for file in files] == [3, 3, 1]
+    assert [file.num_row_groups for file in files] == [2, 2, 1]
+    assert set(table()) == {str(n) for n in range(7)}
 
 
 def test_progress(tmp_path: Path, pipeline: Path) -> None:
