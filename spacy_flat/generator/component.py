@@ -15,7 +15,7 @@ from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
 from .forms import Form, Tones, form_of
 from .model import Predictions, initialise, network_of
-from .poems import Place, Poem, beginning, signs, slots_of, write_poems
+from .poems import Place, Poem, given_characters, signs, slots_of, write_poems
 from .proofreading import Confusion, suspicious_characters
 from .sampling import Sampling, seeds_of_texts
 from .scores import TextScore, score_perplexity, score_texts, set_scores
@@ -144,8 +144,7 @@ class CharGenerator(NetworkPipe):
         require_count("n", n)
         require_count("candidates", candidates)
         form, how = form_of(form), Sampling(**cast(Any, sampling))
-        given = prompt if isinstance(prompt, Mapping) else beginning(form, require_string(prompt))
-        slots = slots_of(form, given, rhyme, tones)
+        slots = slots_of(form, given_characters(form, prompt), rhyme, tones)
         poems = [
             poem
             for seeds in seeds_of_texts(seed, n * candidates)

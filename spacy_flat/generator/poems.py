@@ -6,11 +6,13 @@ Shapes: N poems, K keys.
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import Errors
+from ..util.arguments import require, require_string
 from ..util.arrays import Bools, Ints, Strings
 from ..util.softmax import log_softmax
 from .featuriser import CharFeaturiser
@@ -93,8 +95,16 @@ def signs(text: str) -> str:
     return "".join(sign for sign in text if not unicodedata.category(sign).startswith(left_out))
 
 
-def beginning(form: Form, prompt: str) -> dict[Place, str]:
-    """The first characters of a poem. Raises ValueError (F346) for more than the form has."""
+def given_characters(form: Form, prompt: str | Mapping[Place, str]) -> Mapping[Place, str]:
+    """Those of a prompt: the first ones, or by their places. Raises ValueError for more than the
+    form has (F346), and for other places (F341)."""
+    if isinstance(prompt, Mapping):
+        places = set(product(range(form.lines), range(form.characters)))
+        wanted = "a text, or characters by their places in the form, (line, place), from 0"
+        require("prompt", prompt, lambda: prompt.keys() <= places, wanted)
+        require("prompt", prompt, lambda: all(len(each) == 1 for each in prompt.values()), wanted)
+        return prompt
+    require_string(prompt)
     given, room = signs(prompt), form.lines * form.characters
     if len(given) > room:
         raise ValueError(Errors.F346.format(prompt=prompt, found=len(given), room=room))

@@ -20,7 +20,7 @@ from ..util.arguments import require, require_string
 from ..util.log import logger
 from ..util.options import Check
 from .annotations import TranslationEnt
-from .corpus import is_scored_only, translated
+from .corpus import is_scored_only
 from .decoding import BeamSearch
 from .featuriser import TranslationFeaturiser
 from .model import BatchScores, IdPair, batches, initialise, network_of
@@ -93,6 +93,7 @@ class Seq2SeqTranslator(NetworkPipe):
         super().__init__(*args, scorer=scorer, **settings)
         self.cfg["names"] = {}
         self._loaded: tuple[str | Path, Language] | None = None
+        self._table: tuple[tuple[Any, ...], NameTable] | None = None
         self._warned = False  # of missing entities
 
     @property
@@ -185,8 +186,14 @@ class Seq2SeqTranslator(NetworkPipe):
         return entity_names(units.visible, units.touched(ents), known, self.pinyin)
 
     def _known_names(self) -> NameTable:
-        common = common_names() if self.pinyin else None
-        return NameTable(self.cfg["names"], common, self.featuriser.simplifier)
+        """Built once, since a long list takes as long as a translation."""
+        made_of = self.cfg["names"], self.pinyin, self.featuriser.simplifier
+        table = self._table
+        if table is None or table[0] != made_of:
+            names, pinyin, simplifier = made_of
+            table = made_of, NameTable(names, common_names() if pinyin else None, simplifier)
+            self._table = table
+        return table[1]
 
     def _english_pipeline(self) -> Language | None:
         """The pipeline of `entities`."""
@@ -207,8 +214,9 @@ class Seq2SeqTranslator(NetworkPipe):
         for batch, scores in self.model.predict(self._learnable(all_texts(examples))):
             loss += network_of(self.model).loss(scores, batch.targets).item()
             n_predicted += len(batch.targets)
-        if self.scorer is not None and (to_score := translated(examples)):
-            found = super().score(to_score, **kwargs)
+        translated = [each for each in examples if not is_scored_only(each.predicted)]
+        if self.scorer is not None and translated:
+            found = super().score(translated, **kwargs)
         return {**found, "translation_log_prob": -loss / n_predicted if n_predicted else None}
 
     # Training

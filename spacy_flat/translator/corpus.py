@@ -1,6 +1,6 @@
 """Evaluating while training, without translating."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from spacy.language import Language
@@ -33,8 +33,3 @@ def likelihood_corpus(
 def is_scored_only(doc: Doc) -> bool:
     """Whether to skip translating a Doc."""
     return SCORED_ONLY in doc.user_data
-
-
-def translated(examples: Iterable[Example]) -> list[Example]:
-    """The examples to translate."""
-    return [example for example in examples if not is_scored_only(example.predicted)]

@@ -50,9 +50,9 @@ class Source(NamedTuple):
     n_names: int = 0
 
     @property
-    def key(self) -> tuple[bytes, int]:
+    def key(self) -> bytes:
         """Equal for equal sentences."""
-        return self.ids.tobytes(), self.n_names
+        return self.ids.tobytes()
 
 
 class Hypothesis(NamedTuple):

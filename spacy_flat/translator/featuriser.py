@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 # Brackets and quotation marks are read as others if they are unknown.
-READ_AS = str.maketrans(
-    "【】〔〕［］〈〉『』「」‘’{}｛｝<>＜＞～", "（）（）（）（）“”“”“”（）（）（）（）—"
-)
+READ_AS = str.maketrans("【】〔〕［］〈〉『』「」‘’{}｛｝～", "（）（）（）（）“”“”“”（）（）—")
 
 
 # A side of a pair: texts, and the numbers of placeholders between them

@@ -34,6 +34,7 @@ _YEAR = rf"(\d{{4}}|[{_HAN}]{{4}})年"
 _NOON = "(上午|早上|清晨|凌晨|中午|下午|傍晚|晚上)"
 _START = rf"(?<![A-Za-z])(?<!\d[.,:/~-])(?<!{_ANY})(?<![第几数之])"
 _END = rf"(?!{_ANY}|点{_ANY}|[.:]\d)"
+_DEGREES = "(?:%|℃|°C?)?"
 _CLOCK = rf"{_START}{_NOON}?{_SMALL}点"
 
 # Words in Latin letters and numbers, with marks within: 3.14, 10:30, New York, tom@example.com.
@@ -117,7 +118,7 @@ def spelled(numeral: str) -> str:
         return "" if number is None else numeral
     for size, word in LARGE.items():
         if number >= size and number * 1000 % size == 0:
-            return f"{(number / size).normalize():f} {word}"
+            return f"{(number / size).normalize():,f} {word}"
     return f"{number.normalize():,f}"
 
 
@@ -154,7 +155,7 @@ def _century(is_before: str | None, numeral: str) -> str:
 
 def _time(noon: str | None, hour: str, half: str = "", minute: str = "零") -> str:
     at = value(hour)
-    minutes = {"半": 30, "一刻": 15, "三刻": 45}.get(half, value(minute))
+    minutes = {"半": 30, "一刻": 15, "三刻": 45}.get(half, _rest(minute, 60))
     if at is None or minutes is None or at > 24 or minutes > 59:
         return ""
     is_short = noon and not minutes
@@ -163,7 +164,11 @@ def _time(noon: str | None, hour: str, half: str = "", minute: str = "零") -> s
 
 
 def _with_noon(noon: str, time: str) -> str:
-    return f"{time} {'p.m.' if noon in ('中午', '下午', '傍晚', '晚上') else 'a.m.'}"
+    """11 at noon (中午) is before it, 12 to 4 in the evening (晚上) after midnight."""
+    hour = int(time.split(":")[0])
+    is_late = noon in ("下午", "傍晚") or (noon == "中午" and hour not in (10, 11))
+    is_late = is_late or (noon == "晚上" and 5 <= hour < 12)
+    return f"{time} {'p.m.' if is_late else 'a.m.'}"
 
 
 def _fraction(whole: str | None, low: str, high: str, of: str | None) -> str:
@@ -218,7 +223,9 @@ _RULES: dict[str, Callable[..., str]] = {
         "{} to {}", low + size, high + size
     ),
     rf"零下{_NUMBER}{_END}": partial(_formatted, "-{}"),
-    rf"(?:(?<![\w)])|(?<=[是到至为温约达]))-(\d[\d.]*){_END}(?![A-Za-z-])": "-{}".format,
+    rf"(?:(?<![\w)])|(?<=[是到至为温约达低高损]))-(\d[\d.]*{_DEGREES}){_END}(?![A-Za-z-])": (
+        "-{}".format
+    ),
     rf"{_START}{_NUMBER}[多余]([百千万亿])": lambda many, size: _formatted("over {}", many + size),
     rf"{_START}(\d[\d.,]*{_ANY}+){_END}": _count,
     rf"{_START}{_NUMBER}{_END}(?=[{MEASURES}])(?!分之)": _count,

@@ -172,6 +172,8 @@ def test_rhyme_goes_before_tone() -> None:
         (["七绝"], {}, r"F343.*\['七绝'\]"),
         (Form(4, 6), {"tones": "平起"}, r"F345.* 6"),
         ("五绝", {"prompt": "春" * 21}, r"F346.*21 .* 20"),
+        ("五绝", {"prompt": {(4, 0): "春"}}, r"F341.*prompt"),
+        ("五绝", {"prompt": {(0, 0): "春天"}}, r"F341.*prompt"),
         ("五绝", {"tones": "起"}, r"F341.*tones = '起'"),
         ("五绝", {"candidates": 0}, r"F341.*candidates = 0"),
         ("五绝", {"rhyme": "no"}, r"F341.*rhyme = 'no'.*True or False"),
