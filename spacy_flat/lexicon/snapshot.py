@@ -11,16 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..util.arrays import Bools, Float32s, Int32s, Ints
+from ..util.characters import ZERO_WIDTH
 from ..util.simplified import Simplifier
-from . import forms
 from .automaton import PIECE, Automaton, Hits, find_all
-from .forms import fold_case
 from .word_lists import UNKNOWN_FREQUENCY, UNSET, Entry
 
 # Separates the texts of one search, so no word may contain it.
 SEPARATOR = "\0"
 _UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_REMOVE_ZERO_WIDTH = dict.fromkeys(map(ord, ZERO_WIDTH))
+# Letters, also full-width ones, and combining accents.
+_LETTER = "A-Za-zÀ-ÖØ-öø-ɏ\u0300-\u036f\u0370-\u052fḀ-ỿＡ-Ｚａ-ｚ"
+_DIGIT = "[0-9０-９]"
+_HAS_CASE = re.compile(f"[{_LETTER}]")
+_RUN = re.compile(f"[{_LETTER}]{{2,}}|{_DIGIT}(?:[.,]?{_DIGIT})+")
 
 MIN_LENGTH = 2  # characters of a word
 COLUMNS = ("offsets", "lengths", "frequencies", "types", "alive", "trusts")
@@ -99,7 +104,7 @@ class Snapshot:
         word = self.normalise(word)
         forms = dict.fromkeys((word, self.simplifier(word)))
         ids = [id for form in forms if (id := self.exact_id(form)) >= 0 and self.alive[id]]
-        ids += (id for form in forms for id in self._folded_ids.get(fold_case(form), ()))
+        ids += (id for form in forms for id in self._folded_ids.get(_fold_case(form), ()))
         return list(dict.fromkeys(ids))
 
     def exact_id(self, word: str) -> int:
@@ -110,7 +115,7 @@ class Snapshot:
 
     def normalise(self, word: str) -> str:
         """A word as it is stored."""
-        return forms.remove_zero_width(word).strip()
+        return _remove_zero_width(word).strip()
 
     def is_searchable(self, word: str) -> bool:
         """Whether a word, as it is stored, can be one of the lexicon."""
@@ -120,9 +125,9 @@ class Snapshot:
         """See `Lexicon.match`."""
         # No word has a surrogate, which can't be searched.
         joined = _SURROGATE.sub(SEPARATOR, SEPARATOR.join(texts))
-        starts, lengths, words = self._search(forms.remove_zero_width(joined))
-        if forms.has_zero_width(joined):
-            places = forms.visible_places(joined)
+        starts, lengths, words = self._search(_remove_zero_width(joined))
+        if _has_zero_width(joined):
+            places = np.array([n for n, char in enumerate(joined) if char not in ZERO_WIDTH])
             ends = places[starts + lengths - 1] + 1
             starts = places[starts]
             lengths = (ends - starts).astype(np.int32)
@@ -188,7 +193,7 @@ class Snapshot:
     def _other_spelling(self, word: str) -> int:
         """The id of a word that is this one in another spelling, or -1."""
         simplified = self.simplifier(word)
-        ids = self._folded_ids.get(fold_case(word)) or self._folded_ids.get(fold_case(simplified))
+        ids = self._folded_ids.get(_fold_case(word)) or self._folded_ids.get(_fold_case(simplified))
         return self.exact_id(simplified) if ids is None else ids[0]
 
     def remove(self, words: Iterable[str]) -> tuple["Snapshot", int]:
@@ -201,15 +206,15 @@ class Snapshot:
     def _search(self, text: str) -> Hits:
         """The words in a text. Of several spellings of the same characters the text's own wins."""
         variants = list(dict.fromkeys((text, self.simplifier(text))))
-        cut = forms.cuts(text)
+        cut = _cuts(text)
         found = self._checked(find_all(self.automata, text, self.longest), cut)
         for other in variants[1:]:
             hits = find_all(self.automata, other, self.longest)
             found = _merge(found, self._checked(hits, cut))
-        if (folded := self._folded) is not None and forms.has_case(text):
+        if (folded := self._folded) is not None and _HAS_CASE.search(text):
             automaton, ids = folded
             for variant in variants:
-                starts, lengths, keys = find_all([automaton], fold_case(variant), self.longest)
+                starts, lengths, keys = find_all([automaton], _fold_case(variant), self.longest)
                 found = _merge(found, self._checked((starts, lengths, ids[keys]), cut))
         return found
 
@@ -243,7 +248,7 @@ class Snapshot:
         words = np.logical_or.reduceat(has_case, self.offsets[:-1]) & self.alive
         for id in np.flatnonzero(words).tolist():
             word = self.word(id)
-            if (lower := fold_case(word)) != word or word.upper() != word:
+            if (lower := _fold_case(word)) != word or word.upper() != word:
                 found.setdefault(lower, []).append(id)
         return found
 
@@ -320,3 +325,31 @@ def _merge(found: Hits, others: Hits) -> Hits:
     order = np.unique(keys, return_index=True)[1]
     starts, lengths, words = (np.concatenate([found[i], others[i]])[order] for i in range(3))
     return starts, lengths, words
+
+
+# Spellings that count as the same, each of the same length, and places at which no word ends
+
+
+def _fold_case(text: str) -> str:
+    """Lower case of the same length."""
+    # "İ" would become two characters, and "Σ" depends on its place in a word.
+    return text.replace("İ", "i").lower().replace("ς", "σ")
+
+
+def _has_zero_width(text: str) -> bool:
+    return any(char in text for char in ZERO_WIDTH)  # much faster than a regular expression
+
+
+def _remove_zero_width(text: str) -> str:
+    return text.translate(_REMOVE_ZERO_WIDTH) if _has_zero_width(text) else text
+
+
+def _cuts(text: str) -> Bools | None:
+    """[characters + 1] the places within words in Latin, Greek or Cyrillic letters, and within
+    numbers, which a word of the lexicon must not cut; None if there are none."""
+    found = None
+    for run in _RUN.finditer(text):
+        if found is None:
+            found = np.zeros(len(text) + 1, dtype=np.bool_)
+        found[run.start() + 1 : run.end()] = True
+    return found

@@ -351,6 +351,8 @@ def test_temporary_words_are_those_of_a_thread_and_end_in_any_order():
         assert words() == ["重庆", "上海", "北京", "kfc"]
         assert other.submit(words).result() == ["重庆"]
         other.submit(lexicon.add, ["南京"]).result()
+        lexicon.add(["南京"], type="LOC")
+        assert other.submit(words).result() == ["重庆", "南京"]
         assert words() == ["重庆", "南京", "上海", "北京", "kfc"]
         assert list(pickle.loads(pickle.dumps(lexicon))) == words()
         first.__exit__(None, None, None)
