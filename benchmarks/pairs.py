@@ -1,7 +1,7 @@
 """Train comparisons of two texts and measure them beside simple ones.
 
     python benchmarks/pairs.py --corpus afqmc bq --seeds 1 2 3 --vectors DIR [--output FILE]
-    python benchmarks/pairs.py --corpus afqmc --systems textcat cosine overlap --vectors DIR
+    python benchmarks/pairs.py --corpus afqmc --systems textcat overlap
     python benchmarks/pairs.py --corpus afqmc --components.re2_similarity.model.text.inputs chars
 
 A corpus is a folder of train.spacy, dev.spacy and, where there is one, test.spacy, as written by
@@ -9,8 +9,6 @@ A corpus is a folder of train.spacy, dev.spacy and, where there is one, test.spa
 
     re2      --config, with settings overridden as in `spacy train`
     textcat  spaCy's own, of `spacy init config -p textcat -o efficiency`, on the text of the pair
-    cosine   of averaged vectors of characters and bigrams (--vectors), with the threshold that is
-             best on the training part
     overlap  scikit-learn's logistic regression on shares of character n-grams (1 to 3) that the
              texts have in common, and on their lengths
 
@@ -27,7 +25,7 @@ means over seeds, with standard deviations.
 
 import argparse
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -51,7 +49,6 @@ from spacy.vocab import Vocab
 
 from spacy_flat.similarity.pairs import pair_of
 from spacy_flat.similarity.scores import score_pairs
-from spacy_flat.vectors import read_vectors
 
 SCORES = ("acc", "f", "auc")
 FITTED = {
@@ -62,8 +59,6 @@ FITTED = {
 }
 LABELS = ("different", "same")
 Scores = dict[str, float]
-Vectors = dict[str, NDArray[np.float32]]
-Features = NDArray[np.float64]
 
 
 def main() -> None:
@@ -77,7 +72,6 @@ def main() -> None:
         )
         for corpus in arguments.corpus
         for system in arguments.systems
-        # The others have no random part.
         for seed in (arguments.seeds if system in TRAINED else arguments.seeds[:1])
     ]
     print_table(record_runs(runs, arguments.output), arguments.markdown)
@@ -91,7 +85,7 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument("--corpus", nargs="+", required=True, help="names of folders in --data")
     parser.add_argument("--data", type=Path, default=ROOT / "corpus")
-    parser.add_argument("--systems", nargs="+", choices=[*TRAINED, *SIMPLE], default=["re2"])
+    parser.add_argument("--systems", nargs="+", choices=[*TRAINED, "overlap"], default=["re2"])
     parser.add_argument("--config", type=Path, default=ROOT / "configs" / "zh_re2.cfg")
     parser.add_argument("--vectors", type=folder_or_none, help='folder of vectors, or "none"')
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
@@ -116,7 +110,7 @@ def run(
     if system in TRAINED:
         found = TRAINED[system](arguments, corpus, seed, overrides)
     else:
-        found = SIMPLE[system](arguments.vectors, corpus)
+        found = compare_by_overlap(corpus)
     return {
         "system": system,
         "corpus": corpus.name,
@@ -124,7 +118,7 @@ def run(
         "overrides": {},
         "config": "",
         **of_re2,
-        "vectors": arguments.vectors.name if arguments.vectors and system != "textcat" else "none",
+        "vectors": arguments.vectors.name if arguments.vectors and system == "re2" else "none",
         "threads": arguments.threads,
         "seconds": time.perf_counter() - start,
         **found,
@@ -217,44 +211,26 @@ def score_part(predictions: Predictions) -> Scores:
     return {name: scores[f"pairs_{name}"] for name in (*SCORES, "ece")}
 
 
-# Simple comparisons
+# Overlaps
 
 
-def compare_by_cosine(vectors: Path | None, corpus: Path) -> dict[str, Any]:
-    if vectors is None:
-        raise SystemExit("cosine needs --vectors")
-    files = {kind: vector_paths(vectors)[f"paths.{kind}_vectors"] for kind in ("char", "bigram")}
-    tables = [read_vectors(files[kind]) for kind in ("char", "bigram")]
-    known = [dict(zip(table.keys, table.data, strict=True)) for table in tables]
-    features = {part: np.array([[cosine(known, *texts)] for texts in pairs])
-                for part, (pairs, _) in read(corpus).items()}  # fmt: skip
-    return fit(features, corpus)
+def compare_by_overlap(corpus: Path) -> dict[str, Any]:
+    """Scores of a logistic regression on features of the pairs."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-
-def cosine(known: Sequence[Vectors], left: str, right: str) -> float:
-    first, second = (
-        np.concatenate([average(known[0], list(text)), average(known[1], bigrams(text))])
-        for text in (left, right)
+    features, gold = {}, {}
+    for part, (pairs, labels) in read(corpus).items():
+        features[part], gold[part] = np.array([overlaps(*texts) for texts in pairs]), labels
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    model.fit(features["train"], gold["train"])
+    return score(
+        {
+            part: Predictions(gold[part], model.predict_proba(features[part])[:, 1])
+            for part, _ in parts_of(corpus)
+        }
     )
-    return float(first @ second / max(1e-9, np.linalg.norm(first) * np.linalg.norm(second)))
-
-
-def average(vectors: Vectors, keys: Sequence[str]) -> NDArray[np.float32]:
-    width = len(next(iter(vectors.values())))
-    found = [vectors[key] for key in keys if key in vectors]
-    return np.mean(found, axis=0) if found else np.zeros(width, dtype=np.float32)
-
-
-def bigrams(text: str) -> list[str]:
-    return [text[place : place + 2] for place in range(len(text) - 1)]
-
-
-def compare_by_overlap(_: Path | None, corpus: Path) -> dict[str, Any]:
-    features = {
-        part: np.array([overlaps(*texts) for texts in pairs])
-        for part, (pairs, _) in read(corpus).items()
-    }
-    return fit(features, corpus)
 
 
 def overlaps(left: str, right: str) -> list[float]:
@@ -271,23 +247,6 @@ def overlaps(left: str, right: str) -> list[float]:
     return [*found, (lengths[0] + 1) / (lengths[1] + 1), lengths[1] - lengths[0]]
 
 
-def fit(features: dict[str, Features], corpus: Path) -> dict[str, Any]:
-    """Scores of a logistic regression on features [N, F] of the pairs."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    gold = {part: labels for part, (_, labels) in read(corpus).items()}
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    model.fit(features["train"], gold["train"])
-    return score(
-        {
-            part: Predictions(gold[part], model.predict_proba(features[part])[:, 1])
-            for part, _ in parts_of(corpus)
-        }
-    )
-
-
 def read(corpus: Path) -> dict[str, tuple[list[tuple[str, str]], NDArray[np.bool_]]]:
     """The texts of each part, and whether they are the same."""
     found = {}
@@ -300,8 +259,8 @@ def read(corpus: Path) -> dict[str, tuple[list[tuple[str, str]], NDArray[np.bool
     return found
 
 
+# The other system, of overlaps, has no random part.
 TRAINED = {"re2": train_re2, "textcat": train_textcat}
-SIMPLE = {"cosine": compare_by_cosine, "overlap": compare_by_overlap}
 
 
 # The table
