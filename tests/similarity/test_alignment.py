@@ -15,17 +15,6 @@ from .conftest import re2
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def assert_equal(found: Alignment | None, expected: Alignment | None) -> None:
-    assert found is not None
-    assert expected is not None
-    assert (found.left, found.right) == (expected.left, expected.right)
-    for block, other in zip(found.blocks, expected.blocks, strict=True):
-        assert isinstance(block, BlockAlignment)
-        for weights, others in zip(block, other, strict=True):
-            assert weights.shape == others.shape
-            np.testing.assert_allclose(weights, others, atol=1e-6)
-
-
 def assert_right(alignment: Alignment, n_blocks: int = 2) -> None:
     L, R = len(alignment.left), len(alignment.right)
     assert len(alignment.blocks) == n_blocks
@@ -44,7 +33,10 @@ def test_texts_docs_and_spans(trained_pairs: Language) -> None:
     assert (found.left, found.right) == (list("快递几天到"), list("几天能收到快递"))
     assert_right(found)
     doc = trained_pairs("我问快递几天到")
-    assert_equal(pipe.align(doc[2:], trained_pairs("几天能收到快递")), found)
+    other = pipe.align(doc[2:], trained_pairs("几天能收到快递"))
+    assert (other.left, other.right) == (found.left, found.right)
+    for block, expected in zip(other.blocks, found.blocks, strict=True):
+        np.testing.assert_allclose(block.left_to_right, expected.left_to_right, atol=1e-6)
 
 
 @pytest.mark.parametrize(("left", "right"), [("", ""), ("", "快递"), ("快递", ""), ("😀", "未")])

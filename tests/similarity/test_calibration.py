@@ -2,12 +2,10 @@
 
 import copy
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import spacy
 from numpy.typing import NDArray
 from spacy.language import Language
 
@@ -163,11 +161,7 @@ def test_the_cosine_is_added_to_the_log_odds(trained_pairs: Language) -> None:
     assert len(pipe.predict_pairs([])) == 0
 
 
-def scores(nlp: Language) -> dict[str, Any]:
-    return nlp.evaluate(examples_of(nlp, UNSURE))
-
-
-def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: Path) -> None:
+def test_it_counts_from_then_on(trained_pairs: Language) -> None:
     nlp = copy.deepcopy(trained_pairs)
     pipe, pair = re2(nlp), PAIRS[0][:2]
     before = pipe.predict_pairs([pair])
@@ -180,15 +174,5 @@ def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: 
         np.log(before[0, 1] / before[0, 0]),
         rtol=1e-3,
     )
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    # spaCy's JSON may change the last bit of a number.
-    assert re2(loaded).temperature == pytest.approx(pipe.temperature, rel=1e-12)
-    np.testing.assert_array_equal(re2(loaded).predict_pairs([pair]), after)
-    # A second time it finds the same.
-    again = re2(loaded).calibrate(examples_of(loaded, UNSURE))
-    temperatures = again.temperature_before, again.temperature_after
-    assert temperatures == pytest.approx((pipe.temperature, pipe.temperature), rel=1e-12)
-    # The config may say something else.
-    other = spacy.load(tmp_path, config={"components.re2_similarity.temperature": 3.0})
-    assert re2(other).temperature == 3.0
+    again = pipe.calibrate(examples_of(nlp, UNSURE))  # finds the same
+    assert again.temperature_before == again.temperature_after == pipe.temperature

@@ -24,7 +24,7 @@ from spacy.tokens import Doc
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity import index as module
-from spacy_flat.similarity.candidates import Candidates, terms_of
+from spacy_flat.similarity.candidates import Candidates, best_by_turns, terms_of
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.encoded import EncodedTexts
 from spacy_flat.similarity.index import (
@@ -236,6 +236,9 @@ def test_equal_texts_come_first(pipe: PairClassifier) -> None:
     for query in ("如何退款", " 如何 退款？", "如何退款。"):
         assert index.search(query)[0] == Match(2, "如何退款", 1.0)
         assert pipe.similarity(query, "如何退款") == 1.0
+    # Also one that isn't among the candidates.
+    found = pipe.index(["如何退款", "如何退款" * 3]).search("如何退款。", top_k=1, candidates=1)
+    assert found == [Match(0, "如何退款", 1.0)]
 
 
 def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -> None:
@@ -337,6 +340,12 @@ def test_bm25_as_written_out(texts: list[list[str]], query: list[str]) -> None:
 def test_of_phrasings_that_are_equally_alike_the_first_is_found(pipe: PairClassifier) -> None:
     (match,) = pipe.index([["龘", "龘 ", "龘\n"]]).search("齉")
     assert match.text == "龘"
+
+
+def test_both_kinds_of_scores_choose_candidates() -> None:
+    one, other = np.array([3, 2, 2, 0], np.float32), np.array([0, 1, 2, 3], np.float32)
+    found = [best_by_turns(one, other, n).tolist() for n in (1, 2, 3, 9)]
+    assert found == [[0], [0, 3], [0, 3, 1], [0, 3, 1, 2]]
 
 
 def test_terms() -> None:

@@ -206,15 +206,6 @@ def test_a_pair_is_compared_the_same_in_any_company(texts: Texts) -> None:
     torch.testing.assert_close(together, torch.cat(alone))
 
 
-@pytest.mark.parametrize("alignment", ["identity", "linear"])
-def test_symmetric_prediction_ignores_the_order(alignment: Any) -> None:
-    network = make(replace(TINY, alignment=alignment))
-    swapped = [(b, a) for a, b in PAIRS]
-    torch.testing.assert_close(
-        network(batch_of(TEXTS, PAIRS)), network(batch_of(TEXTS, swapped)), rtol=1e-12, atol=1e-12
-    )
-
-
 def test_alignments_are_the_attention_of_each_block() -> None:
     network = make(replace(TINY, blocks=1))
     batch = batch_of(TEXTS, PAIRS)
