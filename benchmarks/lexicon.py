@@ -1,8 +1,9 @@
 """Measure the lexicon with jieba's dictionary: build, match, save, load, add.
 
-    python benchmarks/lexicon.py [TEXT] [--full-width]
+    python benchmarks/lexicon.py [TEXT]
 
-TEXT is a UTF-8 file, a text a line; by default texts are made of words drawn from the dictionary.
+TEXT is a UTF-8 file, a text a line, or a `.spacy` file; by default, texts are made of words drawn
+from the dictionary.
 Searches run in one thread. Their speeds are by processor time: the ways to search take turns on
 each slice of the texts, and of several rounds the fastest counts, since others may use the machine.
 The other figures are by the clock.
@@ -16,7 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from spacy_flat.lexicon import Lexicon, WordList, jieba_words
+from sentences import draw_texts, read_texts
+
+from spacy_flat.lexicon import Lexicon, jieba_words
 
 Result = TypeVar("Result")
 
@@ -46,7 +49,7 @@ def main() -> None:
     _, seconds = clock(lambda: (grown.add(added), grown.match(added[:1])))
     print(f"add {ADDED:,} and search    {seconds:5.2f} s")
 
-    texts = read_texts(arguments.text) if arguments.text else make_texts(words)
+    texts = read_texts(arguments.text) if arguments.text else draw_texts(10_000)
     report_speeds(lexicon, grown, texts)
 
 
@@ -83,18 +86,6 @@ def report_speeds(lexicon: Lexicon, grown: Lexicon, texts: list[str]) -> None:
 
 def cut(texts: list[str], size: int) -> list[list[str]]:
     return [texts[i : i + size] for i in range(0, len(texts), size)]
-
-
-def read_texts(path: Path) -> list[str]:
-    return [line for line in path.read_text("utf-8").splitlines() if line]
-
-
-def make_texts(words: WordList, count: int = 20_000) -> list[str]:
-    """Texts of ten words drawn by frequency, about 18 characters long."""
-    draw = random.Random(0)
-    weights = [entry.frequency for entry in words]
-    drawn = draw.choices([entry.word for entry in words], weights, k=10 * count)
-    return ["".join(drawn[i : i + 10]) + "。" for i in range(0, len(drawn), 10)]
 
 
 def make_words(lexicon: Lexicon) -> list[str]:

@@ -13,7 +13,7 @@ entities that are not in the annotation, "of the list" counts the listed names' 
 
 import argparse
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -123,7 +123,7 @@ def missed_names(
     }
 
 
-def with_words(path: Path, types: dict[str, str], trust: float = 0.0) -> Language:
+def with_words(path: Path | str, types: Mapping[str, str], trust: float = 0.0) -> Language:
     """The pipeline with these words in its lexicon."""
     nlp = spacy.load(path)
     lexicon = nlp.get_pipe("flat_ner").lexicon  # type: ignore[attr-defined]
@@ -132,7 +132,7 @@ def with_words(path: Path, types: dict[str, str], trust: float = 0.0) -> Languag
     return nlp
 
 
-def with_ruler(path: Path, names: dict[str, str]) -> Language:
+def with_ruler(path: Path | str, names: Mapping[str, str]) -> Language:
     """The pipeline with a ruler that labels every occurrence of the names."""
     nlp = spacy.load(path)
     ruler = nlp.add_pipe("entity_ruler", before="flat_ner")

@@ -15,10 +15,6 @@ A corpus is a folder of train.spacy, dev.spacy and, where there is one, test.spa
 As `spacy train` does, the pipeline that is best on dev is kept. Scores are accuracy, F1 and the
 area under the ROC curve of the class "same", by `score_pairs`, at the threshold 0.5.
 
-"Fitted" are the accuracy and the F1 at that threshold at which each is best on other pairs, and the
-expected calibration error (ece) with a temperature that was fitted to these: to dev and scored on
-test; where there is no test part, to each half of dev (every second pair) and scored on the other.
-
 --output gets a JSON line for each training. The table is of all lines in it, or of this run's:
 means over seeds, with standard deviations.
 """
@@ -30,13 +26,12 @@ from functools import partial
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import spacy
 import torch
 from accuracy import ROOT, folder_or_none, train_pipeline, vector_paths
-from fitted import Predictions, fitted_scores
 from numpy.typing import NDArray
 from report import environment, format_table, group_records, percent, record_runs
 from spacy.cli._util import parse_config_overrides
@@ -51,14 +46,15 @@ from spacy_flat.similarity.pairs import pair_of
 from spacy_flat.similarity.scores import score_pairs
 
 SCORES = ("acc", "f", "auc")
-FITTED = {
-    "acc": "fitted acc",
-    "f": "fitted f",
-    "ece_before": "ece",
-    "ece": "fitted ece",
-}
 LABELS = ("different", "same")
 Scores = dict[str, float]
+
+
+class Predictions(NamedTuple):
+    """[N] whether pairs are the same, and [N] the probabilities that they are."""
+
+    gold: NDArray[np.bool_]
+    found: NDArray[np.float64]
 
 
 def main() -> None:
@@ -194,9 +190,7 @@ def predict(nlp: Language, path: Path) -> Predictions:
 
 
 def score(parts: dict[str, Predictions]) -> dict[str, Any]:
-    """Those of each part, and what changes with fitted thresholds and a temperature."""
-    found = {part: score_part(predictions) for part, predictions in parts.items()}
-    return {**found, "fitted": fitted_scores(parts)}
+    return {part: score_part(predictions) for part, predictions in parts.items()}
 
 
 def score_part(predictions: Predictions) -> Scores:
@@ -208,7 +202,7 @@ def score_part(predictions: Predictions) -> Scores:
         predicted.cats = {"different": 1 - probability, "same": probability}
         examples.append(Example(predicted, reference))
     scores = score_pairs(examples, labels=LABELS, positive="same")
-    return {name: scores[f"pairs_{name}"] for name in (*SCORES, "ece")}
+    return {name: scores[f"pairs_{name}"] for name in SCORES}
 
 
 # Overlaps
@@ -271,7 +265,6 @@ def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
     header = [
         *("corpus", "system", "vectors", "seeds"),
         *(" ".join(each) for each in parts),
-        *FITTED.values(),
         "seconds",
     ]
     rows = [
@@ -280,8 +273,6 @@ def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
             str(len(group)),
             *(percent([record[part][name] for record in group if part in record])
               for part, name in parts),
-            *(percent([record["fitted"][name] for record in group if "fitted" in record])
-              for name in FITTED),
             f"{mean(record['seconds'] for record in group):.0f}",
         ]
         for names, group in group_records(records)

@@ -21,7 +21,7 @@ then does the work, less what it had before the work; a fresh process for each f
 It needs Linux and glibc.
 
 Texts are made of words of jieba's dictionary, or are pieces of a --text (UTF-8 lines, or a
-`.spacy` file), of which all texts as they are also become batches and go through `nlp.pipe`.
+`.spacy` file), which then also go through `nlp.pipe` as they are.
 Without a --pipeline a small one is trained on the spot.
 """
 
@@ -54,7 +54,7 @@ from spacy_flat.ner.flat.network import FLAT
 from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.featuriser import SequenceFeaturiser
 from spacy_flat.ner.tener.network import TENER
-from spacy_flat.text.segments import Segment, split_texts
+from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import Units
 
 System = Literal["network", "direct", "pipeline"]
@@ -92,7 +92,6 @@ def main() -> None:
     memory: list[Figure] = []
     speed: list[Figure] = []
     whole_texts: dict[int, float] = {}
-    batching = 0.0
     with TemporaryDirectory() as folder:
         path = arguments.pipeline or save_pipeline(arguments.factory, Path(folder))
         if "memory" in arguments.measure:
@@ -101,16 +100,13 @@ def main() -> None:
         if "speed" in arguments.measure:
             bench = Bench(spacy.load(path), texts, arguments.direct_limit)
             speed = measure_speed(bench, cases, arguments.threads, arguments.seconds)
-            print(bench.words_per_character)
             print_speed(speed, arguments.markdown)
             if arguments.text:
-                batching = measure_batching(bench.encoder, texts)
                 whole_texts = {n: measure_pipe(bench.nlp, texts, n) for n in arguments.threads}
     if arguments.output:
         content = {
             "environment": environment(),
             "texts_per_second": [as_record(figure) for figure in speed],
-            "batched_characters_per_second": batching,
             "whole_texts_per_second": whole_texts,
             "peak_mb": [as_record(figure) for figure in memory],
         }
@@ -159,13 +155,6 @@ class Bench:
     def direct(self) -> DirectFLAT:
         assert isinstance(self.network, FLAT)
         return DirectFLAT(self.network)
-
-    @property
-    def words_per_character(self) -> str:
-        if not isinstance(self.encoder, LatticeFeaturiser):
-            return ""
-        words = len(self.encoder.lexicon.match(self.texts)) / sum(map(len, self.texts))
-        return f"\n{words:.2f} lattice words a character\n"
 
     def step(self, case: Case, system: System) -> Step | None:
         """One pass over a batch; None for the direct form where it would take too much memory, or
@@ -264,22 +253,6 @@ def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
         best = min(best, time.perf_counter() - start)
     rate = len(texts) / best
     print(f"nlp.pipe over {len(texts):,} texts, {threads} threads: {rate:,.0f} a second")
-    return rate
-
-
-def measure_batching(
-    encoder: LatticeFeaturiser | SequenceFeaturiser, texts: Sequence[str]
-) -> float:
-    """Characters a second from texts to batches, one thread, the best of three passes."""
-    units = list(map(Units.characters, texts))
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
-        for _ in encoder.batches(units, split_texts(units, encoder.options)):
-            pass
-        best = min(best, time.perf_counter() - start)
-    rate = sum(map(len, texts)) / best
-    print(f"texts to batches: {rate / 1e6:.2f} M characters/s")
     return rate
 
 

@@ -10,11 +10,11 @@ trust/ambiguous.txt; "fitted" has the trust that is best on the other half of th
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import spacy
+from new_words import Mention, predict, with_ruler, with_words
 from report import format_table
 from spacy.language import Language
 
@@ -38,7 +38,6 @@ FRAMES = {
     ),
 }
 
-Mention = tuple[int, int, int, str]  # text, start, end, label
 Texts = tuple[list[str], set[Mention]]
 
 
@@ -53,10 +52,10 @@ def main() -> None:
     words = {sentences[t][s:e]: label for t, s, e, label in marked if sentences[t][s:e] != "海南岛"}
     rows, scores = [], {}
     for way in ("as it is", *TRUSTS, "entity_ruler"):
-        found = entities(with_list(arguments.pipeline, names, way), framed(names)[0])
+        found = predict(with_list(arguments.pipeline, names, way), framed(names)[0])
         total = Counter(label for *_, label in framed(names)[1])
         right = Counter(label for *_, label in found & framed(names)[1])
-        seen = entities(with_list(arguments.pipeline, words, way), sentences)
+        seen = predict(with_list(arguments.pipeline, words, way), sentences)
         scores[way] = [prf(half(seen, n), half(marked, n)) for n in (0, 1)]
         shares = [right[label] / total[label] for label in FRAMES]
         rows.append([shown(way), *map(percent, (*shares, *prf(seen, marked)))])
@@ -93,24 +92,10 @@ def read_ambiguous() -> Texts:
     return texts, gold
 
 
-def with_list(pipeline: str, names: Mapping[str, str], way: Any) -> Language:
-    nlp = spacy.load(pipeline)
+def with_list(pipeline: str, names: Mapping[str, str], way: str | float) -> Language:
     if way == "entity_ruler":
-        ruler: Any = nlp.add_pipe("entity_ruler", before="flat_ner")
-        ruler.add_patterns([{"label": names[name], "pattern": name} for name in names])
-    elif way != "as it is":
-        lexicon = nlp.get_pipe("flat_ner").lexicon  # type: ignore[attr-defined]
-        for label in set(names.values()):
-            lexicon.add([name for name in names if names[name] == label], type=label, trust=way)
-    return nlp
-
-
-def entities(nlp: Language, texts: Sequence[str]) -> set[Mention]:
-    return {
-        (number, ent.start_char, ent.end_char, ent.label_)
-        for number, doc in enumerate(nlp.pipe(texts))
-        for ent in doc.ents
-    }
+        return with_ruler(pipeline, names)
+    return with_words(pipeline, names, way) if isinstance(way, float) else spacy.load(pipeline)
 
 
 def half(mentions: Iterable[Mention], number: int) -> set[Mention]:

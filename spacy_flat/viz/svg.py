@@ -15,8 +15,10 @@ COLOURS = {
     "page": ("#ffffff", "#0d1117"),
     "ink": ("#1f2328", "#e6edf3"),
     "muted": ("#59636e", "#9198a1"),
+    "soft": ("#eef1f4", "#212830"),
     "blue": ("#0969da", "#4493f8"),
     "orange": ("#bc4c00", "#f0883e"),
+    "green": ("#1a7f37", "#3fb950"),
 }
 FONTS = (
     "'Helvetica Neue',Arial,'PingFang SC','Hiragino Sans GB','Microsoft YaHei',"
@@ -59,15 +61,17 @@ def text(
     colour: str = "ink",
     *,
     size: float = 12,
+    anchor: str = "middle",
     room: float | None = None,
 ) -> str:
-    """A line of text with its base line at `y` and its middle at `x`.
+    """A line of text with its base line at `y`.
 
+    anchor: what is at `x`: "start", "middle" or "end".
     room: maximum width in pixels; longer texts are shrunk.
     """
     if room is not None:
         size = min(size, size * room / max(1.0, text_width(content, size)))
-    return _element("text", colour, content, x=x, y=y, font_size=size, text_anchor="middle")
+    return _element("text", colour, content, x=x, y=y, font_size=size, text_anchor=anchor)
 
 
 def text_width(content: str, size: float) -> float:
