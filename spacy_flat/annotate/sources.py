@@ -187,10 +187,12 @@ def read_lines(file: File) -> Iterator[tuple[int, bytes, float]]:
         # What is packed is read in small pieces: where one is damaged, all of it is lost.
         stream = pa.CompressedInputStream(source, packing) if packing else source
         lines = io.BufferedReader(stream, io.DEFAULT_BUFFER_SIZE if packing else CHUNK)
+        read = 0  # not `tell()`, which is a chunk ahead
         for number, line in enumerate(lines, 1):
+            read += len(line)
             line = line.removeprefix(BYTE_ORDER_MARK)  # concatenated files have marks within
             if line.strip():
-                yield number, line, source.tell() / file.size
+                yield number, line, (source.tell() if packing else read) / file.size
 
 
 def read_parquet(file: File, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any], float]]:

@@ -239,6 +239,7 @@ def test_progress(tmp_path: Path, pipeline: Path) -> None:
         run.run([str(path)], str(tmp_path / "out"), settings, None, lambda *at: seen.append(at))
         assert seen[-1] == (pytest.approx(path.stat().st_size), path.stat().st_size)
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+        assert [round(10 * done / total) for done, total in seen] == [2, 6, 9, 10, 10]
 
 
 # Runs that continue
