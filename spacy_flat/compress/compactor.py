@@ -5,7 +5,6 @@ The result is an ordinary pipeline. Further training changes everything except t
 tables, of which only that of unknown keys changes.
 """
 
-import math
 import tempfile
 import warnings
 from bisect import bisect_left
@@ -26,7 +25,7 @@ from ..text.featuriser import SegmentFeaturiser
 from ..text.segments import split_texts
 from ..text.units import Units
 from ..text.vocabulary import TableVocab
-from ..util.arguments import require
+from ..util.arguments import require_number
 from ..util.arrays import Ints
 from ..util.options import Options, option
 
@@ -101,7 +100,7 @@ class Compactor:
         from ..nn.compact import rounded
 
         if limit is not None:
-            require("limit", limit, lambda: 0 < limit < math.inf, "bytes, more than 0")
+            require_number("limit", limit, 1)
         drops_rows = config.min_count > 0 or limit is not None
         if self.components and drops_rows and not self._n_counted():
             raise ValueError(Errors.F371)

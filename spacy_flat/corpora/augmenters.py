@@ -20,7 +20,8 @@ from spacy.vocab import Vocab
 from ..errors import Errors, Warnings
 from ..lexicon import NOT_ENTITY, WordList
 from ..ner.spans import meaning
-from ..util.arguments import require
+from ..util.arguments import require, require_number
+from ..util.options import Check
 from .docs import read_docs
 from .pieces import Piece, Pieces, can_edit, example_of, pieces_of
 
@@ -120,7 +121,7 @@ def ner_augmenter(
         if entry.type:
             english.setdefault(entry.word, entry.type)
     wanted = "0 unless a list in `words` has words with their English translations"
-    require("mixed", mixed, lambda: bool(english) or not mixed, wanted)
+    require("mixed", mixed, Check(wanted, lambda share: bool(english) or not share))
     paths = [Path(path) for path in corpora.values() if path]
     if (exchange or lists or tables) and not (paths or names or persons):
         raise ValueError(Errors.F149)
@@ -442,4 +443,4 @@ def _is_latin(name: str) -> bool:
 
 def _require_shares(rates: Mapping[str, float]) -> None:
     for name, rate in rates.items():
-        require(name, rate, lambda: 0 <= rate <= 1, "a number from 0 to 1")  # noqa: B023
+        require_number(name, rate, 0, 1)

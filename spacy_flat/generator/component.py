@@ -11,7 +11,8 @@ from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors
 from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
-from ..util.arguments import require_count, require_string, require_switch
+from ..util.arguments import require, require_count, require_string
+from ..util.options import check_of
 from ..vectors import VectorSource, check_sources
 from .forms import Form, Tones, form_of
 from .model import Predictions, initialise, network_of
@@ -140,7 +141,7 @@ class CharGenerator(NetworkPipe):
         `generate`, ImportError (F030) without pypinyin.
         """
         self.require_initialised()
-        require_switch("rhyme", rhyme)
+        require("rhyme", rhyme, check_of(bool))
         require_count("n", n)
         require_count("candidates", candidates)
         form, how = form_of(form), Sampling(**cast(Any, sampling))

@@ -6,6 +6,7 @@ from typing import Literal
 
 from ..errors import Errors
 from ..util.arguments import require, require_count
+from ..util.options import check_of
 
 Tones = Literal["平起", "仄起"]
 
@@ -45,7 +46,7 @@ class Form:
 
         Raises ValueError (F345) unless lines have 5 or 7 characters, (F341) for another start.
         """
-        require("tones", start, lambda: start in ("平起", "仄起"), "平起, 仄起 or None")
+        require("tones", start, check_of(Tones))
         if self.characters not in (5, 7):
             raise ValueError(Errors.F345.format(characters=self.characters))
         lines = [_lengthened(line) if self.characters == 7 else line for line in _LINES]

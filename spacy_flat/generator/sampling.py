@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..util.arguments import require, require_count
+from ..util.arguments import require_count, require_number
 from ..util.arrays import Bools, Floats, Ints
 
 Seeds = Sequence[np.random.SeedSequence]
@@ -39,12 +39,10 @@ class Sampling:
     repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        t, p, r = self.temperature, self.top_p, self.repetition_penalty
-        wanted = "a number from 0.001 to 1000"
-        require("temperature", t, lambda: 0 <= t <= 1000, "a number from 0 to 1000")
+        require_number("temperature", self.temperature, 0, 1000)
         require_count("top_k", self.top_k, 0)
-        require("top_p", p, lambda: 0 < p <= 1, "above 0, and 1 at most")
-        require("repetition_penalty", r, lambda: 0.001 <= r <= 1000, wanted)
+        require_number("top_p", self.top_p, 1e-6, 1)
+        require_number("repetition_penalty", self.repetition_penalty, 0.001, 1000)
 
     def choose(self, scores: Floats, seen: Bools, allowed: Bools, draws: Floats) -> Ints:
         """[N] keys.

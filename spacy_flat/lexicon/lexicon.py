@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
-from ..util.arguments import require
+from ..util.arguments import require_number
 from ..util.files import replacing
 from ..util.simplified import Simplifier
 from ..vectors import FLOAT32_MAX
@@ -321,7 +321,7 @@ def _checked(entry: Entry) -> Entry:
         raise TypeError(Errors.F029.format(value=_short(entry)))
     _, frequency, _, trust = entry
     if frequency != UNKNOWN_FREQUENCY:
-        require("frequency", frequency, lambda: 0 <= frequency <= FLOAT32_MAX, "a number from 0")
+        require_number("frequency", frequency, 0, FLOAT32_MAX)
     if trust != UNSET:
         _trust(trust)
     return entry
@@ -331,7 +331,7 @@ def _trust(trust: float | None) -> float:
     """The trust of an entry. Raises ValueError (F341) for a bad one."""
     if trust is None:
         return UNSET
-    require("trust", trust, lambda: 0 <= trust <= 1, "a number from 0 to 1")
+    require_number("trust", trust, 0, 1)
     return trust
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
 from threading import Lock
@@ -20,7 +19,7 @@ from thinc.backends import get_array_ops
 
 from ..errors import Errors
 from ..nn.model import tok2vec_of
-from ..util.arguments import require, require_count, require_string
+from ..util.arguments import require_count, require_number, require_string
 from ..util.arrays import Float64s, Ints
 from ..util.files import replacing
 from .candidates import Candidates, best_by_turns, terms_of
@@ -200,10 +199,8 @@ class TextIndex:
         require_count("top_k", top_k)
         require_count("candidates", candidates)
         if min_similarity is not None:
-            is_score, least = self.pipe.is_regression, min_similarity
-            wanted = "a finite number" if is_score else "a number from 0 to 1"
-            is_right = partial(math.isfinite, least) if is_score else lambda: 0 <= least <= 1
-            require("min_similarity", least, is_right, wanted)
+            bounds = () if self.pipe.is_regression else (0, 1)
+            require_number("min_similarity", min_similarity, *bounds)
         self._require_weights()
         if not string_of(query).strip():
             return []

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import partial
+from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
 from ..text.units import EntitySpan, Units
 from ..util.arguments import require, require_string
 from ..util.log import logger
-from ..util.options import Check
+from ..util.options import Check, check_of
 from .annotations import TranslationEnt
 from .corpus import is_scored_only
 from .decoding import BeamSearch
@@ -153,11 +153,12 @@ class Seq2SeqTranslator(NetworkPipe):
         for own in self.settings():
             if own.name in search:
                 value = search[own.name]
-                require(own.name, value, partial(own.check.accepts, value), own.check.wanted)
+                require(own.name, value, own.check)
+        up_to_beam = check_of(Integral, 1, how.beam)
         wanted = f"from 1 to beam, which is {how.beam}"
-        require("n_best", n_best, lambda: 1 <= n_best <= how.beam, wanted)
+        require("n_best", n_best, up_to_beam._replace(wanted=wanted))
         glossary = {} if glossary is None else glossary
-        require("glossary", glossary, lambda: is_name_list(glossary), WANTED_NAMES)
+        require("glossary", glossary, Check(WANTED_NAMES, is_name_list))
         terms = NameTable(glossary, simplify=self.featuriser.simplifier)
         texts = list(texts)
         units = [

@@ -1,30 +1,29 @@
 """Checks of function arguments."""
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import SupportsIndex
+from numbers import Integral, Real
 
 from ..errors import Errors
+from .options import Check, check_of
 
 
-def require(name: str, value: object, right: Callable[[], bool], wanted: str) -> None:
-    """Raises ValueError (F341) for an argument that is invalid or can't be compared."""
-    try:
-        is_right = not isinstance(value, bool) and right()
-    except (TypeError, ValueError):  # numpy's arrays raise the latter
-        is_right = False
-    if not is_right:
-        raise ValueError(Errors.F341.format(name=name, value=value, wanted=wanted))
+def require(name: str, value: object, check: Check) -> None:
+    """Raises ValueError (F341) for an argument that is not allowed."""
+    if not check.accepts(value):
+        raise ValueError(Errors.F341.format(name=name, value=value, wanted=check.wanted))
+
+
+def require_number(
+    name: str, value: object, min: float | None = None, max: float | None = None
+) -> None:
+    """Raises ValueError (F341) unless the value is a finite number within bounds."""
+    require(name, value, check_of(Real, min, max))
 
 
 def require_count(name: str, value: object, min: int = 1) -> None:
     """Raises ValueError (F341) unless the value is a whole number of at least `min`."""
-
-    def right() -> bool:  # for numpy's integers, too
-        return isinstance(value, SupportsIndex) and operator.index(value) >= min
-
-    require(name, value, right, f"a whole number, {min} or more")
+    require(name, value, check_of(Integral, min))
 
 
 def require_string(value: object) -> str:
@@ -32,12 +31,6 @@ def require_string(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(Errors.F028.format(value=repr(value), type=type(value).__name__))
     return value
-
-
-def require_switch(name: str, value: object) -> None:
-    """Raises ValueError (F341) for anything but true or false."""
-    if not isinstance(value, bool):
-        raise ValueError(Errors.F341.format(name=name, value=value, wanted="True or False"))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from inspect import Parameter, Signature, signature
+from numbers import Integral
 from types import NoneType
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_origin
 
@@ -165,12 +166,13 @@ def _in_words(kind: Any) -> str:
         return f"null or {_in_words(kinds[0])}"
     if kinds:
         return f"a list, each {_in_words(kinds[0])}"
-    names = {bool: "true or false", int: "a whole number", str: "a string that is not empty"}
-    return names.get(kind, "a number")
+    names = {bool: "true or false", str: "a string that is not empty"}
+    return names.get(kind, "a whole number" if kind in (int, Integral) else "a number")
 
 
 def _is_a(value: Any, kind: Any) -> bool:
-    """Whether a value has a type: one of Python's own, as JSON and configs have them."""
+    """Whether a value has a type: one of Python's own, as JSON and configs have them. Numbers are
+    finite; those of NumPy are Integral or Real, too."""
     kinds = get_args(kind)
     if get_origin(kind) is Literal:
         return any(type(value) is type(each) and value == each for each in kinds)
@@ -182,9 +184,8 @@ def _is_a(value: Any, kind: Any) -> bool:
         return kind is bool and isinstance(value, bool)
     if kind is str:
         return isinstance(value, str) and value != ""
-    if kind is int:
-        return isinstance(value, int)
-    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
+    numbers = (int, float) if kind is float else kind
+    return isinstance(value, numbers) and abs(value) <= sys.float_info.max
 
 
 def _plain(value: Any) -> Any:

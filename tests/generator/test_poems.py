@@ -176,7 +176,7 @@ def test_rhyme_goes_before_tone() -> None:
         ("五绝", {"prompt": {(0, 0): "春天"}}, r"F341.*prompt"),
         ("五绝", {"tones": "起"}, r"F341.*tones = '起'"),
         ("五绝", {"candidates": 0}, r"F341.*candidates = 0"),
-        ("五绝", {"rhyme": "no"}, r"F341.*rhyme = 'no'.*True or False"),
+        ("五绝", {"rhyme": "no"}, r"F341.*rhyme = 'no'.*true or false"),
         ("五绝", {"tempo": 1}, "tempo"),
     ],
 )

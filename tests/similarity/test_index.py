@@ -124,7 +124,7 @@ def test_the_similarity_is_a_score() -> None:
     index.ranking = [0.0] * len(FEATURES)  # of no use for a score
     assert_like_pairs(pipe, TEXTS, "怎么退款", index.search("怎么退款", top_k=100))
     assert index.search("怎么退款", min_similarity=1000) == []
-    with pytest.raises(ValueError, match=r"F341.*a finite number"):
+    with pytest.raises(ValueError, match=r"F341.*a number"):
         index.search("怎么退款", min_similarity=float("nan"))
 
 
