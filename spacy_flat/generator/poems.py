@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import Errors
 from ..util.arguments import require, require_string
 from ..util.arrays import Bools, Ints, Strings
+from ..util.options import Check
 from ..util.softmax import log_softmax
 from .featuriser import CharFeaturiser
 from .forms import Form, Tones
@@ -101,8 +102,8 @@ def given_characters(form: Form, prompt: str | Mapping[Place, str]) -> Mapping[P
     if isinstance(prompt, Mapping):
         places = set(product(range(form.lines), range(form.characters)))
         wanted = "a text, or characters by their places in the form, (line, place), from 0"
-        require("prompt", prompt, lambda: prompt.keys() <= places, wanted)
-        require("prompt", prompt, lambda: all(len(each) == 1 for each in prompt.values()), wanted)
+        are_signs = all(isinstance(each, str) and len(each) == 1 for each in prompt.values())
+        require("prompt", prompt, Check(wanted, lambda given: are_signs and given.keys() <= places))
         return prompt
     require_string(prompt)
     given, room = signs(prompt), form.lines * form.characters
