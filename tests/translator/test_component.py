@@ -112,6 +112,14 @@ def test_brackets_around_names(trained: Language, text: str, translation: str) -
     assert [doc.text[slice(*ent.source)] for ent in found.ents if ent.source] == ["王芳", "北京"]
 
 
+def test_names_change_at_once(trained: Language, copy_of: Copy) -> None:
+    pipe = translator(copy_of(trained))
+    doc = with_ents(trained, "王芳喜欢北京。", ("王芳", "PER"))
+    for name in ("Fang", "Ms. Wang"):
+        pipe.names = {"王芳": name}
+        assert pipe.translate([doc])[0][0].text.startswith(name)
+
+
 def test_without_a_recogniser_before_it(trained: Language, copy_of: Copy) -> None:
     """It makes up names: a warning says once what to put before it."""
     nlp = copy_of(trained)
