@@ -19,7 +19,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
-from spacy.util import load_config
+from spacy.util import load_config, registry
 
 from spacy_flat.similarity.pairs import join_pair
 
@@ -101,6 +101,15 @@ def test_what_a_wheel_says_of_itself(name: str) -> None:
     assert (meta["performance"][score] <= bound) == (score == "perplexity")
     (paths,) = (part for part in config.split("\n\n") if part.startswith("[paths]"))
     assert "/" not in paths.replace('"e5/english"', "")
+
+
+@pytest.mark.parametrize("name", WHEELS)
+def test_its_config_is_still_valid(name: str, load: Load) -> None:
+    config = load(name).config.interpolate()
+    for corpus in config["corpora"].values():
+        if corpus["@readers"] == "spacy.Corpus.v1":
+            corpus.setdefault("gold_preproc", False)  # which `spacy assemble` doesn't need
+    registry.fill(config, validate=True)
 
 
 # Entities

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Dict, List, Optional  # noqa: UP035  (thinc validates configs by these)
+from typing import Dict, List, Literal, Optional  # noqa: UP035  (thinc validates configs by these)
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -82,6 +82,7 @@ def ner_augmenter(
     names: Dict[str, WordList] = {},  # noqa: B006, UP006
     persons: List[str] = [],  # noqa: B006, UP006
     words: Dict[str, WordList] = {},  # noqa: B006, UP006
+    traditional: Literal[0] = 0,  # in configs of earlier versions
 ) -> NerAugmenter:
     """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..errors import Errors
 from ..util.arguments import needed
@@ -72,7 +72,13 @@ def jieba_dictionary() -> Path:
     return path
 
 
-def words(path: Path, type: str = "", trust: float | None = None) -> WordList:
+def words(
+    path: Path,
+    type: str = "",
+    trust: float | None = None,
+    weight: Literal[1] = 1,  # this and the next are in configs of earlier versions
+    skip_bad: Literal[False] = False,
+) -> WordList:
     """`spacy-flat.Words.v1`: a word list; see `read_words`.
 
     path: the file.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Optional
+from typing import Literal, Optional
 
 from ..errors import Errors
 from ..util.files import require_exists, suffix_of
@@ -57,7 +57,10 @@ VectorSource = TextVectors | VectorFile
 """Pretrained vectors of a component."""
 
 
-def vectors(path: Optional[Path]) -> Optional[VectorFile]:  # noqa: UP045  (thinc validates by it)
+def vectors(
+    path: Optional[Path],  # noqa: UP045  (thinc validates by it)
+    skip_bad: Literal[False] = False,  # in configs of earlier versions
+) -> Optional[VectorFile]:  # noqa: UP045
     """`spacy-flat.Vectors.v1`: vectors of characters, of bigrams or of words.
 
     path: a file, or a folder of spaCy's; null for none.
