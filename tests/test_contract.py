@@ -641,6 +641,9 @@ def test_commands_of_spacy(kind: Kind, trained: Language, tmp_path: Path) -> Non
     scores = trained.evaluate(kind.examples(trained))
     found = srsly.read_json(tmp_path / "metrics.json")
     assert found.keys() & scores.keys() > {"speed"}
+    if kind.labels:
+        metric = "ents_f" if kind.labels == LABELS else "pairs_f"
+        spacy_command("find-threshold", pipeline, data, kind.factory, "threshold", metric)
     spacy_command(
         *("benchmark", "speed", pipeline, data, "--batches", 30, "--batch-size", 4, "--no-shuffle")
     )

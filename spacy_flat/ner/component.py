@@ -227,7 +227,7 @@ class CRFEntityRecognizer(LabelledPipe):
         pairs = enumerate(zip(docs, texts, strict=True))
         found = {number: constraints_of(doc, text, *settings) for number, (doc, text) in pairs}
         for place, words in self.trusted_words(texts).items():
-            found[place].add_words(words, self.fine_labels, within=True)
+            found[place].add_words(words, self.fine_labels)
         return {number: constraints for number, constraints in found.items() if constraints}
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:

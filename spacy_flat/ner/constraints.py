@@ -91,26 +91,20 @@ class SpanConstraints:
         for start, end, name in self.fixed:
             odds[end, start, [known.index(label) for label in labels[name]]] = REQUIRED
 
-    def add_words(
-        self, words: Iterable[tuple[EntitySpan, float]], labels: Labels, within: bool
-    ) -> None:
+    def add_words(self, words: Iterable[tuple[EntitySpan, float]], labels: Labels) -> None:
         """Add lexicon words with their trust, and with a label of the network or "not_entity".
 
         Of overlapping words with trust 1, the Doc's entities win, then the longer word. Among words
         of the same length, the network chooses.
-
-        within: "not_entity" also excludes what is within a word.
         """
         certain = []
         names = doc_labels(labels)
         for span, trust in words:
             odds = -math.log1p(-trust) if trust < 1 else math.inf
-            if span.label == NOT_ENTITY and within:
+            if span.label == NOT_ENTITY:
                 self.within[span] = -odds
-            elif span.label == NOT_ENTITY:
-                self._add((span._replace(label=label), -odds) for label in names)
             elif trust < 1:
-                self._add([(span, odds)])
+                self.log_odds[span] = self.log_odds.get(span, 0.0) + odds
             elif span.label in names:
                 certain.append(span)
         certain = [
@@ -124,10 +118,6 @@ class SpanConstraints:
         self.log_odds = {
             span: odds for span, odds in self.log_odds.items() if span[:2] not in places
         }
-
-    def _add(self, added: Iterable[tuple[EntitySpan, float]]) -> None:
-        for span, odds in added:
-            self.log_odds[span] = self.log_odds.get(span, 0.0) + odds
 
     def _require(self, words: Sequence[EntitySpan], names: Mapping[str, str]) -> None:
         taken = {place for each in (*self.fixed, *self.outside) for place in range(*each[:2])}
@@ -148,10 +138,6 @@ def _width(span: EntitySpan) -> int:
 
 def _overlap(one: EntitySpan, other: EntitySpan) -> bool:
     return one.start < other.end and other.start < one.end
-
-
-def _is_in(one: EntitySpan, other: EntitySpan) -> bool:
-    return other.start <= one.start and one.end <= other.end
 
 
 def constraints_of(

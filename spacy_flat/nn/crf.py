@@ -80,7 +80,7 @@ class CRF(nn.Module):
         scores = self._scores(emissions, lengths)
         log_partition, unary = self._log_partition(scores)
         likelihood = self._agreeing(scores, allowed) - log_partition
-        return likelihood.to(dtype).to(device), _of_units(unary)
+        return likelihood.to(dtype).to(device), unary[:-1, :, :-1].transpose(0, 1)
 
     def divergence(self, both: Tensor, marginals: Tensor, lengths: Tensor) -> Tensor:
         """How far two distributions of tag sequences are apart, [B], given emissions [2B, C, K],
@@ -201,11 +201,6 @@ class _LogPartition(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, _: None) -> tuple[Tensor, Tensor, Tensor]:
         unary, pairs = ctx.saved_tensors
         return grad[:, None] * unary, torch.einsum("b,bij->ij", grad, pairs), grad @ unary[0]
-
-
-def _of_units(unary: Tensor) -> Tensor:
-    """Marginals [T, B, S] → [B, C, K]."""
-    return unary[:-1, :, :-1].transpose(0, 1)
 
 
 def _path_scores(scores: _Scores, path: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 _LEVELS = 1 << 16
 
 # Below, finding oneDNN's code for a shape costs more than it saves.
-LEAST_PRODUCTS = 1 << 25
+MIN_PRODUCTS = 1 << 25
 
 _ONEDNN: bool = torch.backends.mkldnn.is_available() and all(  # type: ignore[no-untyped-call]
     hasattr(torch.ops.mkldnn, name) for name in ("_linear_pointwise", "_reorder_linear_weight")
@@ -58,7 +58,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         row = torch.from_numpy(x.detach().numpy() @ weight.detach().numpy().T)
         return row if bias is None else row.add_(bias)
     products = x.shape[0] * weight.numel()
-    if _ONEDNN and is_plain and products >= LEAST_PRODUCTS:
+    if _ONEDNN and is_plain and products >= MIN_PRODUCTS:
         found: Tensor = _Linear.apply(x.contiguous(), weight.contiguous(), bias)  # type: ignore[no-untyped-call]
         return found
     return nn.functional.linear(x, weight, bias)

@@ -11,13 +11,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy_flat.ner.spans import set_entities
 from spacy_flat.text.units import EntitySpan
 
-from .conftest import (
-    GOLD,
-    TEXTS,
-    Copy,
-    entities,
-    flat,
-)
+from .conftest import GOLD, Copy, entities, flat
 
 
 @pytest.mark.parametrize("on_misaligned", ["expand", "contract", "drop"])
@@ -89,10 +83,3 @@ def test_characters_of_zero_width_within_names(mark: str, trained: Language) -> 
         f"王小{mark}明",
         f"上{mark}海",
     ]
-
-
-def test_trust_of_a_word_whose_type_is_no_label(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained)
-    before = nlp(TEXTS[0])._.char_ents
-    flat(nlp).lexicon.add(["重庆开"], type="n", trust=0.5)  # type: ignore[attr-defined]
-    assert nlp(TEXTS[0])._.char_ents == before

@@ -117,6 +117,32 @@ def test_alternatives_have_the_labels_of_docs(nlp: Language) -> None:
         assert (spans, share) == (same, pytest.approx(likely))
 
 
+def test_alternatives_of_empty_and_long_texts(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained, max_length=12)
+    flat(nlp).alternatives = 3
+    for text in ("", " "):
+        assert nlp(text)._.ent_alternatives() == [([], 1.0)]
+    doc = nlp("".join(UNSURE))
+    assert len(doc._.ent_alternatives()) == 3
+    assert doc._.ent_alternatives()[0][0] == doc._.char_ents
+
+
+def test_what_was_asked_for_is_saved(nlp: Language, tmp_path: Path) -> None:
+    """The settings with the pipeline, the results with Docs."""
+    ner = flat(nlp)
+    ner.alternatives, ner.confidence, ner.temperature = 2, True, 2.0
+    ner.threshold, ner.label_map = {"PER": 0.3}, {"ORG": "LOC"}
+    docs = list(nlp.pipe(TEXTS))
+    data = DocBin(docs=docs, store_user_data=True).to_bytes()
+    again = list(DocBin().from_bytes(data).get_docs(spacy.blank("zh").vocab))
+    nlp.to_disk(tmp_path)
+    again += spacy.load(tmp_path).pipe(TEXTS)
+    for one, other in zip(docs * 2, again, strict=True):
+        assert one._.char_ents == other._.char_ents
+        assert shares(one) == pytest.approx(shares(other))
+        assert one._.ent_alternatives() == other._.ent_alternatives()
+
+
 def test_constraints_are_in_every_alternative(nlp: Language) -> None:
     flat(nlp).alternatives = 5
     doc = nlp.make_doc(TEXT)

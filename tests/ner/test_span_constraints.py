@@ -158,5 +158,5 @@ def test_a_long_token_takes_little_memory(trained: Language) -> None:
 
 def test_neighbouring_words_are_both_required() -> None:
     given, words = SpanConstraints(), [EntitySpan(0, 2, "LOC"), EntitySpan(2, 4, "LOC")]
-    given.add_words([(word, 1.0) for word in words], {"LOC": ["LOC"]}, within=True)
+    given.add_words([(word, 1.0) for word in words], {"LOC": ["LOC"]})
     assert given == SpanConstraints(fixed=words)

@@ -58,6 +58,21 @@ def test_tok2vec(segmenter: str, shared: bool, tmp_path: Path) -> None:
     assert found(spacy.load(tmp_path)) == GOLD
 
 
+def test_a_component_that_learns_nothing_answers_a_shared_tok2vec() -> None:
+    """Which backpropagates when the last of its listeners has answered."""
+    nlp, upstream = with_upstream("char", shared=True)
+    nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}}, before="flat_ner")
+    examples = examples_of(nlp)
+    for example in examples:
+        for token in example.reference:
+            token.tag_ = "A" if token.is_punct else "B"
+    train(nlp, examples, steps=1)
+    upstream.finish_update(AdamW(0.02))
+    doc = nlp.make_doc("上海。")
+    nlp.update([Example.from_dict(doc, {"tags": ["A"] * 3})], sgd=False)  # type: ignore[arg-type]
+    assert any(node.get_grad(n).any() for node in upstream.walk() for n in node.param_names)
+
+
 def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     nlp, upstream = with_upstream("jieba", shared=False)
     train(nlp, steps=1)

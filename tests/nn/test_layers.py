@@ -47,7 +47,7 @@ SHAPES = [(70, 13), (9, 13), (9,)]
 def test_linear_is_that_of_torch(
     has_bias: bool, strided: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LEAST_PRODUCTS", 0)
+    monkeypatch.setattr(module, "MIN_PRODUCTS", 0)
     x, weight, bias = parts(has_bias)
     inputs = [each for each in (x, weight, bias) if each is not None]
     rows, columns = (x[::2], weight.T.contiguous().T) if strided else (x, weight)

@@ -79,6 +79,18 @@ def test_what_is_no_entity(nlp: Language) -> None:
         assert len(found(nlp, TEXTS[1:2])[0]) == 2
 
 
+def test_a_word_that_a_long_text_is_split_within(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained, max_length=10)
+    lexicon_of(nlp).declare_types(["ORG"])
+    lexicon_of(nlp).add(["了。今天"], type="ORG", trust=1)
+    ner = flat(nlp)
+    ner.confidence, ner.alternatives = True, 1
+    doc = nlp("王小明昨天去了。今天没有新闻" * 2)
+    words = [ent for ent in doc.ents if ent.text == "了。今天"]
+    assert [(ent.label_, ent._.confidence) for ent in words] == [("ORG", 1.0)] * 2
+    assert doc._.ent_alternatives()[0][0] == doc._.char_ents
+
+
 def test_trust_of_the_component_is_the_default(nlp: Language) -> None:
     flat(nlp).trust = 1.0  # type: ignore[attr-defined]
     lexicon_of(nlp).declare_types(["ORG"])
