@@ -60,7 +60,7 @@ class TaggingNetwork(EmbeddingNetwork):
         )
         losses = -likelihoods.view(n, -1).mean(0)
         if n == 2:
-            losses += self.r_drop / 2 * self.crf.divergence(scores, marginals, lengths)
+            losses += self.r_drop / 2 * self.crf.divergence(scores, marginals)
         return losses @ weights.to(losses.dtype)
 
 

@@ -20,7 +20,22 @@ BARRED = re.compile(
     rf"|</[A-Za-z][^<>]*>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})+\s*/?>|<[a-z][\w:.-]*\s*/?>"
 )
 
-_PAIRS = "() [] {} <> （） ［］ ｛｝ 〈〉 《》 【】 「」 『』 “” ‘’".split()
+_PAIRS = [
+    "()",
+    "[]",
+    "{}",
+    "<>",
+    "（）",
+    "［］",
+    "｛｝",
+    "〈〉",
+    "《》",
+    "【】",
+    "「」",
+    "『』",
+    "“”",
+    "‘’",
+]
 _WIDTHS = str.maketrans("（）［］｛｝＂＇", "()[]{}\"'")
 _OPENING = {
     pair[1]: pair[0] for pair in (each.translate(_WIDTHS) for each in _PAIRS)

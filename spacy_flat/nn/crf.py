@@ -82,7 +82,7 @@ class CRF(nn.Module):
         likelihood = self._agreeing(scores, allowed) - log_partition
         return likelihood.to(dtype).to(device), unary[:-1, :, :-1].transpose(0, 1)
 
-    def divergence(self, both: Tensor, marginals: Tensor, lengths: Tensor) -> Tensor:
+    def divergence(self, both: Tensor, marginals: Tensor) -> Tensor:
         """How far two distributions of tag sequences are apart, [B], given emissions [2B, C, K],
         first all of the one, then of the other, and their marginals: the mean of the
         Kullback-Leibler divergences of either from the other.
@@ -91,13 +91,11 @@ class CRF(nn.Module):
         emissions times that of the marginals. For gradients the latter count as constant: either
         distribution is drawn to the other as it is now.
 
-        Emissions must be finite; where they are not, the result is not.
+        Emissions must be finite, also beyond the lengths; where they are not, the result is not.
         """
         first, second = both.chunk(2)
         of_first, of_second = marginals.to(both).chunk(2)
-        beyond = torch.arange(first.shape[1], device=lengths.device) >= lengths[:, None]
-        difference = (first - second).masked_fill(beyond[:, :, None], 0)
-        return ((of_first - of_second) * difference).sum((1, 2)) / 2
+        return ((of_first - of_second) * (first - second)).sum((1, 2)) / 2
 
     def _scores(self, emissions: Tensor, lengths: Tensor) -> _Scores:
         """The scores of a batch, with the tag "stop"."""

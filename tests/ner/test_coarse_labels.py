@@ -15,7 +15,7 @@ from spacy.training import Example
 from spacy.util import load_config
 
 from spacy_flat.ner.scores import score_entities
-from spacy_flat.ner.spans import Annotation
+from spacy_flat.ner.spans import Annotation, names_in
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.units import EntitySpan
 
@@ -127,6 +127,11 @@ def scored(text: str, gold: list[Span], predicted: list[Span], **given: Any) -> 
     example = declared(nlp, text, gold, given.get("coarse"), given.get("unannotated"))
     doc = char_example(nlp, text, predicted).reference
     return Example(doc, example.reference)
+
+
+def test_names_of_several_labels_are_not_in_the_gazetteer() -> None:
+    example = declared(blank(), "王小明在上海", [(0, 3, "NAME"), (4, 6, "LOC")], COARSE)
+    assert names_in(example.reference) == [("上海", "LOC")]
 
 
 def test_predictions_count_with_the_labels_of_the_corpus() -> None:

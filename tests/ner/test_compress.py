@@ -70,6 +70,8 @@ def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy)
     expected = copy_of(trained, only_known_words=True)
     for nlp in (pipeline, expected):
         flat(nlp).lexicon.add(["昨天", "新闻"], type="n")
+        flat(nlp).lexicon.add(["苏州"], type="n", trust=0.9)
+        flat(nlp).lexicon.add(["杭州"], type="not_entity")
     compact(pipeline, CompressConfig(bits=32, known_words=True))
     lexicon, before = flat(pipeline).lexicon, flat(expected).lexicon
     assert set(before) - set(lexicon) == {"昨天", "新闻"}
@@ -78,6 +80,7 @@ def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy)
         new, old = lexicon.index(word), before.index(word)
         assert lexicon.snapshot.types[new] == before.snapshot.types[old]
         assert lexicon.snapshot.frequencies[new] == before.snapshot.frequencies[old]
+        assert lexicon.snapshot.trusts[new] == before.snapshot.trusts[old]
     for text in [*TEXTS, *NEW]:
         torch.testing.assert_close(emissions(pipeline, text), emissions(expected, text))
 

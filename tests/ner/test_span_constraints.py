@@ -156,6 +156,14 @@ def test_a_long_token_takes_little_memory(trained: Language) -> None:
     assert doc[1:2].text in [str(ent) for ent in trained(doc).ents]
 
 
+def test_of_overlapping_words_of_the_same_length_the_network_chooses() -> None:
+    given = SpanConstraints(fixed=[EntitySpan(8, 9, "LOC")])
+    words = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 1, 5, 7)]
+    given.add_words([*words, (EntitySpan(1, 2, "PER"), 1.0)], {"PER": ["PER"]})
+    assert given.fixed == [(8, 9, "LOC"), (5, 7, "PER")]
+    assert set(given.log_odds) == {(0, 2, "PER"), (1, 3, "PER")}
+
+
 def test_neighbouring_words_are_both_required() -> None:
     given, words = SpanConstraints(), [EntitySpan(0, 2, "LOC"), EntitySpan(2, 4, "LOC")]
     given.add_words([(word, 1.0) for word in words], {"LOC": ["LOC"]})
