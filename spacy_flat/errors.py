@@ -81,6 +81,7 @@ F043 {path}: another process is writing to this folder. Wait for it, or choose a
 F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
 F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
   (it may be empty) and type with TABs, end a word that contains a comma with a TAB.
+F048 Words to add for a while are {{word: type}} or pairs of both, but got {value}.
 F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
 
 # F10x to F11x: converting corpora of entities
@@ -355,6 +356,7 @@ F425 {path}, line {line}: expected a name, a TAB and its translation, but found 
 F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete one
   of them.
 F432 {path}: unknown file type. Name a file that ends in .txt or .jsonl.
+F433 {path}: the output would replace the input. Name another file.
 
 # F44x: training in several processes
 F440 --resume needs --output. Give the folder of the training run.

@@ -76,6 +76,9 @@ def translate(
 
     if output is not None and output.suffix not in (".txt", ".jsonl"):
         raise ValueError(Errors.F432.format(path=output))
+    inputs = [each.resolve() for each in (file, names, glossary) if each]
+    if output is not None and output.resolve() in inputs:
+        raise ValueError(Errors.F433.format(path=output))
     lines = chain(texts or (), lines_of(file))
     wanted = filter(str.strip, lines) if output is None else lines
     if (first := next(wanted, None)) is None:

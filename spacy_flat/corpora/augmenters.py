@@ -82,7 +82,7 @@ def ner_augmenter(
     names: Dict[str, WordList] = {},  # noqa: B006, UP006
     persons: List[str] = [],  # noqa: B006, UP006
     words: Dict[str, WordList] = {},  # noqa: B006, UP006
-    traditional: Literal[0] = 0,  # in configs of earlier versions
+    traditional: Literal[0] = 0,
 ) -> NerAugmenter:
     """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities.
 
@@ -102,6 +102,7 @@ def ner_augmenter(
     words: lists of ordinary words, by any key, for `mixed` and the cells of tables; the type of a
         word is its English translation. Of equal words the first counts; those that are names in
         `corpora` or `names` don't.
+    traditional: without effect, for configs of earlier versions.
 
     Raises ValueError (F341) for a rate outside 0 to 1, or `mixed` without words in English, and if
     there is nothing to take names from (F149). Warns (W161) of `persons` that are labels of no name

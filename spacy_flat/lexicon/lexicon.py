@@ -89,8 +89,9 @@ class Lexicon:
         self, words: Iterable[tuple[str, str]] | Mapping[str, str], trust: float | None = None
     ) -> Iterator[None]:
         """Temporarily add words with their types, for this context (a thread, or an asyncio task)
-        and processes forked from it; errors and warnings as in `add`."""
-        entries = self._entries(dict(words), "", None, trust)
+        and processes forked from it; errors and warnings as in `add`, and TypeError (F048) for
+        words without types."""
+        entries = self._entries(_with_types(words), "", None, trust)
         before = self.snapshot
         after, _, ignored = before.insert(entries)
         _warn_of(ignored)
@@ -293,6 +294,14 @@ class Lexicon:
                 continue
             known = ", ".join(map(repr, advised)) or "none"
             raise ValueError(Errors.F044.format(type=type, known=known))
+
+
+def _with_types(words: Iterable[tuple[str, str]] | Mapping[str, str]) -> dict[str, str]:
+    given = words.items() if isinstance(words, Mapping) else words
+    pairs = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(each, tuple | list) and len(each) == 2 for each in pairs):
+        raise TypeError(Errors.F048.format(value=f"{words!r:.60}"))
+    return dict(pairs)
 
 
 def _warn_of(ignored: Sequence[str]) -> None:

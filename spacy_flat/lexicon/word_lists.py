@@ -76,7 +76,7 @@ def words(
     path: Path,
     type: str = "",
     trust: float | None = None,
-    weight: Literal[1] = 1,  # this and the next are in configs of earlier versions
+    weight: Literal[1] = 1,
     skip_bad: Literal[False] = False,
 ) -> WordList:
     """`spacy-flat.Words.v1`: a word list; see `read_words`.
@@ -84,6 +84,7 @@ def words(
     path: the file.
     type: type of words that have none in the file.
     trust: how strongly the words count, from 0 to 1; see `Lexicon.add`.
+    weight, skip_bad: without effect, for configs of earlier versions.
     """
     return read_words(path, type=type, trust=UNSET if trust is None else trust)
 

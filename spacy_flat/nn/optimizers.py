@@ -264,11 +264,16 @@ def warmup(
     `nlp.resume_training` and `nlp.create_optimizer` don't interpolate the optimizer's config:
     with `total_steps` still a variable such as "${training.max_steps}", the rate never falls.
 
-    Raises ValueError (F206) for "linear" with total_steps not above warmup_steps.
+    Raises ValueError (F206) for "linear" with total_steps not above warmup_steps, and for other
+    strings.
     """
-    if isinstance(total_steps, str):
+    if isinstance(total_steps, str) and total_steps.startswith("$"):
         total_steps, shape = 0, "inverse_sqrt" if shape == "inverse_sqrt" else "constant"
-    if warmup_steps < 0 or (shape == "linear" and total_steps <= warmup_steps):
+    if (
+        isinstance(total_steps, str)
+        or warmup_steps < 0
+        or (shape == "linear" and total_steps <= warmup_steps)
+    ):
         raise ValueError(Errors.F206.format(shape=shape, warmup=warmup_steps, total=total_steps))
     return Warmup(initial_rate, warmup_steps, total_steps, shape)
 

@@ -59,11 +59,12 @@ VectorSource = TextVectors | VectorFile
 
 def vectors(
     path: Optional[Path],  # noqa: UP045  (thinc validates by it)
-    skip_bad: Literal[False] = False,  # in configs of earlier versions
+    skip_bad: Literal[False] = False,
 ) -> Optional[VectorFile]:  # noqa: UP045
     """`spacy-flat.Vectors.v1`: vectors of characters, of bigrams or of words.
 
     path: a file, or a folder of spaCy's; null for none.
+    skip_bad: without effect, for configs of earlier versions.
     """
     return None if path is None else VectorFile(path)
 

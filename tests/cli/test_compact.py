@@ -65,14 +65,6 @@ def test_a_score_that_falls(
         assert ("✔" in output) != is_told
 
 
-def test_beside_a_component_that_is_not_trained(mini_project: Path, tmp_path: Path) -> None:
-    nlp = spacy.load(mini_project / MODEL)
-    nlp.add_pipe("char_generator")
-    nlp.to_disk(tmp_path / "both")
-    run(tmp_path / "both", tmp_path / "compact")
-    assert (tmp_path / "compact" / "char_generator").is_dir()
-
-
 def test_without_rows_to_drop(tmp_path: Path) -> None:
     """Texts are not needed: it fits, or it does not."""
     nlp = spacy.blank("zh")

@@ -71,6 +71,9 @@ def test_what_can_not_be_written(translation_pipeline: Path, tmp_path: Path) -> 
     """Nothing is there then."""
     (tmp_path / "texts.txt").write_bytes(f"{TEXT}\n".encode() + b"\xff\n")
     pipeline, out = translation_pipeline, str(tmp_path / "out.txt")
+    assert "F433" in failure(
+        pipeline, "--file", f"{tmp_path}/texts.txt", "--output", f"{tmp_path}/texts.txt"
+    )
     assert "F432" in failure(pipeline, TEXT, "--output", "out.doc")
     assert "F341" in failure(pipeline, TEXT, "--n-best", "2")
     assert "F004" in failure(pipeline, "--file", f"{tmp_path}/texts.txt", "--output", out)

@@ -337,6 +337,12 @@ def test_a_search_sees_a_change_whole_or_not_at_all():
     assert counts <= {0, 200}
 
 
+@pytest.mark.parametrize("words", [["重庆", "上海"], "重庆", None, {"重庆"}])
+def test_temporary_words_have_types(words: Any) -> None:
+    with pytest.raises(TypeError, match="F048"), lexicon_of("重庆").with_words(words):
+        pass
+
+
 def test_temporary_words_are_those_of_a_thread_and_end_in_any_order():
     lexicon = lexicon_of("重庆")
 
