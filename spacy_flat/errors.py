@@ -81,8 +81,8 @@ F043 {path}: another process is writing to this folder. Wait for it, or choose a
 F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
 F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
   (it may be empty) and type with TABs, end a word that contains a comma with a TAB.
-F048 Words to add for a while are {{word: type}} or pairs of both, but got {value}.
 F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
+F048 Words to add for a while are {{word: type}} or pairs of both, but got {value}.
 
 # F10x to F11x: converting corpora of entities
 F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the

@@ -117,7 +117,7 @@ def with_ents(nlp: Language, text: str, *ents: tuple[str, str]) -> Doc:
 def make_trained() -> Language:
     """Knows the pairs. Not to be changed: take `copy_of`."""
     nlp = make()
-    settle(nlp, examples_of(nlp), AdamW(0.01, weight_decay=0), 200)
+    settle(nlp, examples_of(nlp), AdamW(0.01, weight_decay=0), 400)
     carried = with_ents(nlp, "李小明喜欢北京。", ("李小明", "PER"), ("北京", "LOC"))
     check_known(nlp, [*PAIRS, (carried, "Li Xiaoming likes Beijing.")])
     return nlp
