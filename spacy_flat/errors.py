@@ -337,6 +337,7 @@ F385 The Doc has no alternatives. Set `alternatives` of the entity recogniser to
 F386 {label!r} can't be a label of entities: it marks words and spans that are none.
 F390 {path}: expected a column {name!r}, but found {columns}. Choose one of these with
   {option}.
+F392 The span {span} is not in its text of {length} characters. Give (start, end, label).
 F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new
   folder.
 

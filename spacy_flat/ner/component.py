@@ -161,6 +161,8 @@ class CRFEntityRecognizer(LabelledPipe):
 
         spans: any spans of each Doc, or (start, end, label) in characters; they may overlap.
             Existing entities of the Docs count as in `nlp.pipe`.
+
+        Raises ValueError (F392) for a span that is not in its text.
         """
         docs = list(docs)
         self.require_initialised()
@@ -173,6 +175,10 @@ class CRFEntityRecognizer(LabelledPipe):
             ]
             for _, each in zip(docs, spans, strict=True)
         ]
+        for doc, own in zip(docs, places, strict=True):
+            for span in own:
+                if not 0 <= span.start <= span.end <= len(doc.text):
+                    raise ValueError(Errors.F392.format(span=tuple(span), length=len(doc.text)))
         emissions = self.model.predict(docs)
         constraints, network = self._constraints(docs, emissions.texts), network_of(self.model)
         return span_probabilities(emissions, network, self._decoding(), constraints, places)

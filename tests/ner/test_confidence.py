@@ -77,6 +77,9 @@ def test_any_span_has_a_probability(nlp: Language) -> None:
     with pytest.raises(ValueError, match="argument 2 is longer"):
         flat(nlp).span_probabilities([doc], [spans, spans])
     assert flat(nlp).span_probabilities([doc], [[doc[1:1], spans[0]]]) == [[0, right]]
+    for start, end in ((-1, 2), (3, 90), (2, 1)):
+        with pytest.raises(ValueError, match="F392"):
+            flat(nlp).span_probabilities([doc], [[(start, end, "PER")]])
 
 
 def test_labels_that_become_one_are_summed(nlp: Language) -> None:
