@@ -82,7 +82,7 @@ F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
 F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
   (it may be empty) and type with TABs, end a word that contains a comma with a TAB.
 F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
-F048 Words to add for a while are {{word: type}} or pairs of both, but got {value}.
+F048 Expected words with their types, as {{word: type}} or pairs (word, type), but got {value}.
 
 # F10x to F11x: converting corpora of entities
 F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the
@@ -337,7 +337,8 @@ F385 The Doc has no alternatives. Set `alternatives` of the entity recogniser to
 F386 {label!r} can't be a label of entities: it marks words and spans that are none.
 F390 {path}: expected a column {name!r}, but found {columns}. Choose one of these with
   {option}.
-F392 The span {span} is not in its text of {length} characters. Give (start, end, label).
+F392 The span {span} exceeds the text, which has {length} characters. Give (start, end, label) with
+  0 <= start <= end <= {length}.
 F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new
   folder.
 
@@ -430,8 +431,8 @@ W304 {name}: tokens have {here:.2f} characters on average, {instead}. Use the
   tokenizer that the component was trained with.
 W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct them in
   [components.{name}]. Known labels: {known}.
-W306 {name}: there are no training examples, so the component is not trained. To put a trained one
-  into a pipeline, set source in [components.{name}].
+W306 {name}: without training examples, the component stays untrained. To use a trained one, set
+  source in [components.{name}].
 W320 {name}: no pair has one of its labels {known}, but there are {found}. It can't learn from these
   pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and 'same'), or
   train a new component.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..errors import Errors
+from ..util.batches import batch_by_length
 from .output import Folder, parse_attributes, record_of, schema_of
 from .settings import Settings
 from .sources import File, Row, Shard, find_files, shards_of
@@ -156,7 +157,7 @@ class Annotator:
         try:
             if shard.rows:
                 with self.folder.writing(shard.name, self.schema) as out:
-                    for batch in cut_batches(shard.rows, self.size):
+                    for batch in batches_of(shard.rows, self.size):
                         with self.nlp.memory_zone():
                             records = self.records(batch)
                         out.write_table(pa.Table.from_pylist(records, self.schema))
@@ -215,18 +216,9 @@ def load_pipeline(settings: Settings) -> Language:
     return nlp
 
 
-def cut_batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+def batches_of(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
     """Batches with a maximum number of rows and characters, or of a single longer row."""
-    batch: list[Row] = []
-    characters = 0
-    for row in rows:
-        if batch and (characters + len(row.text) > size or len(batch) == MAX_ROWS):
-            yield batch
-            batch, characters = [], 0
-        batch.append(row)
-        characters += len(row.text)
-    if batch:
-        yield batch
+    return batch_by_length(rows, size, lambda row: len(row.text), MAX_ROWS)
 
 
 # With Ray

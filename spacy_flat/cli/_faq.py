@@ -98,7 +98,7 @@ def folded(name: str) -> str:
 
 
 def require_column(path: Path, names: Sequence[str], option: str, columns: dict[str, None]) -> None:
-    """Raise ValueError (F390) if there is no column with one of the names."""
+    """Raises ValueError (F390) unless one of the names is a column."""
     if columns.keys().isdisjoint(names):
         words = {"name": names[0], "option": option, "columns": ", ".join(map(repr, columns))}
         raise ValueError(Errors.F390.format(path=path, **words))

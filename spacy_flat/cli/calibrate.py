@@ -138,7 +138,7 @@ def report(found: Any) -> str:
     if found.is_at_limit:
         msg.warn(
             f"The temperature is at its limit: too few examples ({size}), only correct ones, or a "
-            "pipeline that is no better than chance."
+            "pipeline no better than chance."
         )
     if number < MIN_EXAMPLES:
         msg.warn(f"Only {size}: the probabilities may be wrong on other texts")

@@ -58,7 +58,7 @@ class Poem:
 class Slot(NamedTuple):
     """A character to write.
 
-    given: the character, if there is no choice.
+    given: the required character; None for any.
     tone: "平" or "仄"; "中" for either.
     rhymes: whether it ends an even line that must rhyme.
     """

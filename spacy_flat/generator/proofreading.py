@@ -82,7 +82,7 @@ def _replacements(
     strings, simplified = featuriser.strings.tolist(), featuriser.simplifier(text)
     keys = np.append(featuriser.marked(text, N_BEFORE), [UNKNOWN] * REACH)
     all_windows = sliding_window_view(keys, N_BEFORE + 1 + REACH)[: len(text)]
-    # ln P of a character and the R after it; NaN behind the text
+    # ln P of a character and of the R after it; NaN past the end of the text
     all_known = sliding_window_view(np.append(-surprisals, [np.nan] * REACH), 1 + REACH)
     state: State | None = None
     for start in range(0, len(text), length):

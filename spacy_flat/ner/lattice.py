@@ -117,8 +117,8 @@ class _Chain:
 
     @cached_property
     def margin(self) -> float:
-        """Entities of which it is sure that they are this much less probable than nothing there
-        don't count. Transitions around them may make up for some of it."""
+        """How far below the score of no entity an entity's score must be to be skipped. Transitions
+        around it may make up for some of the difference."""
         joins = self.joins[np.isfinite(self.joins)]
         return _NEGLIGIBLE + 2 * float(np.ptp(joins))
 
@@ -129,7 +129,7 @@ class _Chain:
         return found
 
     def worthwhile(self, starts: Ints, gains: Float64s, to_come: Float64s) -> Ints:
-        """Those of the starts of entities which aren't yet too long for any probability.
+        """The starts from which a longer entity may still be probable enough to count.
 
         gains: [C, L, B] at each start. to_come: [L, B] the most to be added.
         """

@@ -58,8 +58,8 @@ class UnitRules(NamedTuple):
         digit. An entity has none of the former and some of the latter.
     before, after: [N] the brackets that are open before and after a unit, as a number. All brackets
         in an entity are matched if these are the same at both ends.
-    partners: [N] the unit with the other bracket of a pair, if a unit is a bracket; -1 for an
-        unmatched one; other units are their own partners. None if there are no brackets.
+    partners: [N] for a bracket, the unit with the matching one, or -1 if there is none; for any
+        other unit, itself. None for a text without brackets.
     """
 
     barred: Ints

@@ -65,7 +65,7 @@ class TorchShim(Shim):
 
     @property
     def version(self) -> tuple[int, weights.Version]:
-        """Changes whenever the weights do, also while there is no network."""
+        """Identifies the weights: any change of them gives another version."""
         parameters = self._model.parameters() if self.is_initialised else ()
         return self.id, weights.version_of(parameters)
 

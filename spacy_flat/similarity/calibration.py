@@ -20,7 +20,7 @@ from ..util.softmax import log_softmax
 HALVINGS = 50
 STEPS = 100  # of Newton's method
 DIGITS = 6  # survive the JSON of a saved pipeline
-MOST_COSINE = 1000.0  # its weight
+MAX_COSINE = 1000.0  # its weight
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def fit_margins(margins: Floats, cosines: Floats, gold: Bools) -> tuple[float, f
         weight, bias = fit_logistic(columns[:, 1:], gold, ridge=1e-3, given=given).tolist()
         if weight <= 0:
             weight, (bias,) = 0.0, fit_logistic(columns[:, 2:], gold, given=given).tolist()
-    weight = min(weight / spread, MOST_COSINE)
+    weight = min(weight / spread, MAX_COSINE)
     return round(1 / slope, DIGITS), round(weight, DIGITS), round(bias - weight * mean, DIGITS)
 
 

@@ -21,6 +21,7 @@ from ..errors import Errors
 from ..nn.model import tok2vec_of
 from ..util.arguments import require_count, require_number, require_string
 from ..util.arrays import Float64s, Ints
+from ..util.batches import batch_by_length
 from ..util.files import replacing
 from .candidates import Candidates, best_by_turns, terms_of
 from .encoded import Arrays, EncodedTexts
@@ -29,6 +30,7 @@ from .pairs import Text, string_of
 from .ranking import FEATURES, SearchedQuery, features_of, probabilities
 
 if TYPE_CHECKING:
+    from ..nn.weights import Version
     from .component import PairClassifier
 
 MAGIC = b"spacy-flat.index.v7\n"
@@ -106,7 +108,7 @@ class TextIndex:
 
     pipe: PairClassifier
     weights: str  # a checksum
-    versions: list[tuple[int, int]]  # of these weights
+    versions: list[tuple[int, Version]]  # of these weights
     ranking: Sequence[float]  # see `ranking.FEATURES`
     contents: Contents
     _changing: Lock = field(default_factory=Lock, init=False)
@@ -352,23 +354,9 @@ def encode(pipe: PairClassifier, texts: Iterable[Text]) -> EncodedTexts:
     return EncodedTexts.join(
         [
             EncodedTexts.of(pipe.model, pipe.read([(text, text) for text in some]), np.float16)
-            for some in batches_of(texts)
+            for some in batch_by_length(texts, CHARACTERS, lambda text: len(string_of(text)))
         ]
     )
-
-
-def batches_of(texts: Iterable[Text]) -> Iterator[list[Text]]:
-    """Batches of at most `CHARACTERS` characters, or of one text."""
-    batch: list[Text] = []
-    size = 0
-    for text in texts:
-        size += (length := len(string_of(text)))
-        if batch and size > CHARACTERS:
-            yield batch
-            batch, size = [], length
-        batch.append(text)
-    if batch:
-        yield batch
 
 
 def weights_of(pipe: PairClassifier) -> str:
@@ -388,7 +376,7 @@ def weights_of(pipe: PairClassifier) -> str:
     return found.hexdigest()
 
 
-def versions_of(pipe: PairClassifier) -> list[tuple[int, int]]:
+def versions_of(pipe: PairClassifier) -> list[tuple[int, Version]]:
     """Numbers that change with the weights of a component's networks."""
     shims = (shim for node in nodes_of(pipe) for shim in node.shims)
     return [shim.version for shim in shims if hasattr(shim, "version")]

@@ -2,7 +2,7 @@
 
 import re
 
-LEAST_WORDS = 3  # fewer may be acronyms or names, as in "BBC NEWS"
+MIN_WORDS = 3  # fewer may be acronyms or names, as in "BBC NEWS"
 LINE = re.compile("[^\n\x1f]+")  # texts of a pair have \x1f in between
 WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -15,7 +15,7 @@ def lower_capitals(text: str) -> str:
 def _lower(line: str) -> str:
     words = WORD.findall(line)
     # Chinese characters have no case, so a line of acronyms and Chinese is not in capitals.
-    if len(words) < LEAST_WORDS or not all(map(str.isupper, "".join(words))):
+    if len(words) < MIN_WORDS or not all(map(str.isupper, "".join(words))):
         return line
     if len(low := line.lower()) == len(line):
         return low

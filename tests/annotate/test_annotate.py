@@ -20,7 +20,7 @@ import pytest
 from commands import failure
 
 from spacy_flat.annotate import run, sources
-from spacy_flat.annotate.run import cut_batches
+from spacy_flat.annotate.run import batches_of
 from spacy_flat.annotate.settings import Settings
 from spacy_flat.annotate.sources import Row
 from spacy_flat.util.files import locked
@@ -212,9 +212,9 @@ def test_a_pipeline_that_passes_over_what_fails(
 
 def test_batches() -> None:
     rows = [Row(str(n), "好" * size, "", 0) for n, size in enumerate([3, 3, 4, 30, 1, 1])]
-    batches = [[row.id for row in batch] for batch in cut_batches(rows, 9)]
+    batches = [[row.id for row in batch] for batch in batches_of(rows, 9)]
     assert batches == [["0", "1"], ["2"], ["3"], ["4", "5"]]
-    assert [len(batch) for batch in cut_batches(rows[:1] * 2500, 9000)] == [1000, 1000, 500]
+    assert [len(batch) for batch in batches_of(rows[:1] * 2500, 9000)] == [1000, 1000, 500]
 
 
 def test_memory_is_bounded(annotate: Annotate, monkeypatch: Any) -> None:
