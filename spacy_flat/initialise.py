@@ -11,7 +11,7 @@ from thinc.api import Model
 from .errors import Warnings
 from .nn.model import shim_of, tok2vec_of
 from .text.vocabulary import NewTable, Vocabulary
-from .util.log import logger
+from .util.messages import logger
 
 if TYPE_CHECKING:
     from .nn.network import EmbeddingNetwork

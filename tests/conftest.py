@@ -25,8 +25,8 @@ from spacy.util import load_config, registry
 from typer.testing import CliRunner
 from weasel.cli.run import project_run
 
+from spacy_flat.corpora.docs import look_up_once
 from spacy_flat.lexicon import word_lists
-from spacy_flat.util.srsly_registry import look_up_once
 
 # How long an example takes says something of the machine's load, not of the code.
 settings.register_profile("tests", deadline=None)

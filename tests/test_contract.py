@@ -40,7 +40,7 @@ from spacy_flat.compress.compactor import Compactor, CompressConfig
 from spacy_flat.errors import Errors, Warnings
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.pairs import join_pair
-from spacy_flat.util.simplified import converter
+from spacy_flat.text.units import converter
 
 ODD = [
     *("", " ", "\n\u3000", "京", "a", "😀", "\0上海\0", "\u200b上海\ufeff"),

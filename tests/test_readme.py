@@ -315,7 +315,7 @@ RANKS = {
     "training": 2,
     "viz": 2,
     "text": 1,
-    "lexicon": 1,
+    "lexicon": 2,
     "vectors": 0,
     "nn": 0,
     "util": -1,

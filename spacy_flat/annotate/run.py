@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..errors import Errors
-from ..util.batches import batch_by_length
+from ..text.featuriser import batch_by_length
 from .output import Folder, parse_attributes, record_of, schema_of
 from .settings import Settings
 from .sources import File, Row, Shard, find_files, shards_of

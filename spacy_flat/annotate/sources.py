@@ -18,7 +18,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from ..errors import Errors, Warnings
 from ..util.files import BYTE_ORDER_MARK
-from ..util.plural import counted
+from ..util.messages import counted
 from .settings import SHARD_CHARACTERS, Settings
 
 FORMATS = (".jsonl", ".ndjson", ".json", ".txt", ".parquet")

@@ -14,7 +14,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.files import require_exists
-from ..util.plural import counted
+from ..util.messages import counted
 from ._options import Device, Pipeline, require_installed, several, several_paths
 
 if TYPE_CHECKING:

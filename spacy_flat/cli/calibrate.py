@@ -12,7 +12,7 @@ import typer
 from wasabi import msg
 
 from ..util.files import replacing_folder, require_exists
-from ..util.plural import counted
+from ..util.messages import counted
 from ._components import choose
 from ._options import Component, Device, Pipeline, check_target, several_paths
 from ._table import print_table

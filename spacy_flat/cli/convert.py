@@ -11,7 +11,7 @@ from wasabi import msg
 
 from ..corpora.convert import FORMATS, convert_file
 from ..corpora.formats import ConvertOptions, Summary
-from ..util.plural import counted
+from ..util.messages import counted
 from ._options import entries, several
 
 

@@ -10,7 +10,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..util.plural import counted
+from ..util.messages import counted
 from ._components import PAIRS, load_component
 from ._faq import FaqEntry, read_faq
 from ._options import Component, Device, Pipeline

@@ -12,7 +12,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..similarity.pairs import join_pair, pair_of
 from ..util.files import replacing
-from ..util.plural import counted
+from ..util.messages import counted
 from ._components import PAIRS, choose
 from ._options import Device, Pipeline, TextFile, lines_of, several
 from ._table import print_table

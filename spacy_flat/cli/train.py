@@ -18,10 +18,10 @@ from spacy.util import dict_to_dot, load_config, load_model_from_config, logger
 from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
 
+from ..corpora.docs import look_up_once
 from ..errors import Errors
 from ..util.files import locked, replacing, require_exists
-from ..util.log import logger as log
-from ..util.srsly_registry import look_up_once
+from ..util.messages import logger as log
 
 if TYPE_CHECKING:
     from spacy.language import Language

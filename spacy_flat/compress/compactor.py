@@ -22,12 +22,10 @@ from ..errors import Errors, Warnings
 from ..nn.model import shim_of
 from ..pipe import NetworkPipe
 from ..text.featuriser import SegmentFeaturiser
-from ..text.segments import split_texts
-from ..text.units import Units
+from ..text.units import Units, split_texts
 from ..text.vocabulary import TableVocab
-from ..util.arguments import require_number
 from ..util.arrays import Ints
-from ..util.options import Options, option
+from ..util.options import Options, option, require_number
 
 Bits = Literal[4, 5, 6, 7, 8, 16, 32]
 

@@ -20,8 +20,7 @@ from spacy.vocab import Vocab
 from ..errors import Errors, Warnings
 from ..lexicon import NOT_ENTITY, WordList
 from ..ner.spans import meaning
-from ..util.arguments import require, require_number
-from ..util.options import Check
+from ..util.options import Check, require, require_number
 from .docs import read_docs
 from .pieces import Piece, Pieces, can_edit, example_of, pieces_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import Errors
 from ..util.files import read_text_lines
-from ..util.plural import counted
+from ..util.messages import counted
 
 Rows = Iterator[tuple[int, list[str]]]  # line and cells
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..errors import Errors
-from ..text.units import EntitySpan
-from ..util.characters import UNSPACED_RANGES
+from ..text.units import UNSPACED_RANGES, EntitySpan
 from ..util.files import read_text_lines
 from .cells import SAMPLE
 from .formats import ConvertOptions, Summary

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 
 from ..errors import Errors
 from ..util.files import read_text_lines, replacing
-from ..util.plural import counted
+from ..util.messages import counted
 from . import entities, pairs, parallel, poems
 from .cells import SAMPLE
 from .columns import detect_scheme

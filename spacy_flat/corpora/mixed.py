@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.training import Corpus, Example
 
 from ..errors import Errors
-from ..util.srsly_registry import look_up_once
+from .docs import look_up_once
 
 
 def mixed_corpus(

@@ -21,8 +21,8 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
+from ..text.units import HAN
 from ..translator import annotations as extensions  # noqa: F401  (doc._.translation)
-from ..util.characters import HAN
 from ..util.files import read_text_lines
 from .cells import require_columns, tab_lines
 from .docs import make_doc

@@ -11,8 +11,7 @@ from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors
 from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
-from ..util.arguments import require, require_count, require_string
-from ..util.options import check_of
+from ..util.options import check_of, require, require_count, require_string
 from ..vectors import VectorSource, check_sources
 from .forms import Form, Tones, form_of
 from .model import Predictions, initialise, network_of

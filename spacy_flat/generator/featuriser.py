@@ -11,10 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from ..text.featuriser import TextFeaturiser
-from ..text.padding import padding
-from ..text.vocabulary import TableVocab, hash_characters
+from ..text.units import Simplifier
+from ..text.vocabulary import TableVocab, hash_characters, padding
 from ..util.arrays import Bools, Ints, Strings
-from ..util.simplified import Simplifier
 from .options import TextOptions
 
 UNKNOWN = 0  # key of all unknown characters

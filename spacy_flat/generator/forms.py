@@ -5,8 +5,7 @@ from itertools import cycle, islice
 from typing import Literal
 
 from ..errors import Errors
-from ..util.arguments import require, require_count
-from ..util.options import check_of
+from ..util.options import check_of, require, require_count
 
 Tones = Literal["平起", "仄起"]
 

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import Errors
-from ..util.arguments import require, require_string
 from ..util.arrays import Bools, Ints, Strings
-from ..util.options import Check
-from ..util.softmax import log_softmax
+from ..util.options import Check, require, require_string
+from ..util.probabilities import log_softmax
 from .featuriser import CharFeaturiser
 from .forms import Form, Tones
 from .model import CharLMModel

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ..nn.model import shim_of
 from ..util.arrays import Bools, Float32s, Floats, Ints
-from ..util.softmax import log_softmax
+from ..util.probabilities import log_softmax
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
 from .ngrams import N_BEFORE

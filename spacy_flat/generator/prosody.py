@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from ..util.arguments import needed
+from ..util.options import needed
 from .forms import LEVEL, OBLIQUE
 
 RHYMES = {

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..util.arguments import require_count, require_number
 from ..util.arrays import Bools, Floats, Ints
+from ..util.options import require_count, require_number
 
 Seeds = Sequence[np.random.SeedSequence]
 

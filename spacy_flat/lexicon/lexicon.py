@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
-from ..util.arguments import require_number
+from ..text.units import Simplifier
 from ..util.files import replacing
-from ..util.simplified import Simplifier
+from ..util.options import require_number
 from ..vectors import FLOAT32_MAX
 from . import storage
-from .automaton import PIECE
-from .snapshot import Matches, Snapshot
+from .snapshot import PIECE, Matches, Snapshot
 from .word_lists import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 
 FILE = "lexicon.bin"

@@ -1,20 +1,29 @@
-"""The words of a lexicon at one moment, and where they occur in texts."""
+"""The words of a lexicon at one moment, and where they occur in texts: all overlapping occurrences
+in one pass of an Aho–Corasick automaton."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
+from daachorse import CharwiseDoubleArrayAhoCorasick
 from numpy.typing import NDArray
 
+from ..text.units import ZERO_WIDTH, Simplifier
 from ..util.arrays import Bools, Float32s, Int32s, Ints
-from ..util.characters import ZERO_WIDTH
-from ..util.simplified import Simplifier
-from .automaton import PIECE, Automaton, Hits, find_all
 from .word_lists import UNKNOWN_FREQUENCY, UNSET, Entry
+
+# Characters searched at a time, and the longest possible word. Matches are Python tuples before
+# they become an array: pieces bound their memory. With much smaller pieces two automata would evict
+# each other from the processor's cache.
+PIECE = 32768
+
+Hits = tuple[Ints, Int32s, Int32s]  # starts, lengths and ids, sorted by (start, length)
 
 # Separates the texts of one search, so no word may contain it.
 SEPARATOR = "\0"
@@ -31,6 +40,34 @@ MIN_LENGTH = 2  # characters of a word
 COLUMNS = ("offsets", "lengths", "frequencies", "types", "alive", "trusts")
 N_BANDS = 8  # of word frequency
 TOP_FREQUENCY = 1e6  # from here on in the last band
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """Finds the words with the ids first, first + 1, …"""
+
+    matcher: CharwiseDoubleArrayAhoCorasick
+    first: int
+
+    @classmethod
+    def build(cls, words: list[str], first: int) -> Automaton:
+        """words: distinct and not empty."""
+        return cls(CharwiseDoubleArrayAhoCorasick(words), first)
+
+    @classmethod
+    def load(cls, data: bytes, first: int) -> Automaton:
+        """Load from `save`. Raises ValueError for damaged data."""
+        return cls(CharwiseDoubleArrayAhoCorasick.deserialize(data), first)
+
+    def save(self) -> bytes:
+        return self.matcher.serialize()
+
+    def index(self, word: str) -> int:
+        """The id of a word, or -1."""
+        for start, end, pattern in self.matcher.find_overlapping(word):
+            if end - start == len(word):
+                return self.first + pattern
+        return -1
 
 
 @dataclass(frozen=True)
@@ -151,16 +188,16 @@ class Snapshot:
         np.add.at(changes, firsts[matches.texts] + matches.ends, -1)
         return np.count_nonzero(np.cumsum(changes)) / max(1, len(changes) - 1)
 
-    def filled(self, entries: Iterable[Entry]) -> "Snapshot":
+    def filled(self, entries: Iterable[Entry]) -> Snapshot:
         """Fill an empty snapshot with words as they are spelled; of equal ones the first counts."""
         return self._appended(self._usable(entries, []))
 
-    def select(self, ids: Ints) -> "Snapshot":
+    def select(self, ids: Ints) -> Snapshot:
         """The words with these ids, which get the ids 0, 1, …"""
         empty = Snapshot(self.ignore_case, self.simplifier, type_names=self.type_names)
         return replace(empty.filled(map(self.entry, ids.tolist())), alive=self.alive[ids])
 
-    def insert(self, entries: Iterable[Entry]) -> tuple["Snapshot", int, list[str]]:
+    def insert(self, entries: Iterable[Entry]) -> tuple[Snapshot, int, list[str]]:
         """Add words, and update known ones; of equal ones the first counts.
 
         Returns the new snapshot, how many words are new or changed, and those that can't be added.
@@ -196,7 +233,7 @@ class Snapshot:
         ids = self._folded_ids.get(_fold_case(word)) or self._folded_ids.get(_fold_case(simplified))
         return self.exact_id(simplified) if ids is None else ids[0]
 
-    def remove(self, words: Iterable[str]) -> tuple["Snapshot", int]:
+    def remove(self, words: Iterable[str]) -> tuple[Snapshot, int]:
         """Remove words in all their spellings. Returns also how many were known."""
         ids = [ids for word in words if (ids := self.ids_of(word))]
         alive = self.alive.copy()
@@ -252,7 +289,7 @@ class Snapshot:
                 found.setdefault(lower, []).append(id)
         return found
 
-    def _appended(self, new: dict[str, Entry]) -> "Snapshot":
+    def _appended(self, new: dict[str, Entry]) -> Snapshot:
         """Add new words at the end."""
         if not new:
             return self
@@ -271,7 +308,7 @@ class Snapshot:
             **columns,
         )
 
-    def _overwritten(self, entries: dict[int, Entry]) -> tuple["Snapshot", int]:
+    def _overwritten(self, entries: dict[int, Entry]) -> tuple[Snapshot, int]:
         """Update words by id, and bring back removed ones. Returns also how many are changed."""
         ids = np.array(list(entries), np.int32)
         columns, type_names = self._columns(entries.values())
@@ -314,6 +351,38 @@ class Snapshot:
         first = later[0].first if later else self.size
         added = [self.word(id) for id in range(first, self.size)]
         return base, Automaton.build(added + new, first)
+
+
+def find_all(automata: Sequence[Automaton], text: str, longest: int) -> Hits:
+    """All occurrences of words, [M].
+
+    longest: characters of the longest word. Pieces overlap by one less.
+    """
+    found = [np.zeros((0, 3), np.int64)]
+    for offset in range(0, len(text), PIECE):
+        rows = _find_piece(automata, text[offset : offset + PIECE + longest - 1])
+        found.append(rows + np.array([offset, offset, 0]))
+    starts, ends, words = np.concatenate(found).T
+    return starts, (ends - starts).astype(np.int32), words.astype(np.int32)
+
+
+def _find_piece(automata: Sequence[Automaton], piece: str) -> Int32s:
+    """Start, end and id of the matches that start in the first PIECE characters, [M, 3], sorted."""
+    found = [np.zeros((0, 3), np.int32)]
+    for automaton in automata:
+        matches = automaton.matcher.find_overlapping(piece)
+        # Flat, since numpy reads numbers several times as fast as tuples of them.
+        flat = np.fromiter(chain.from_iterable(matches), np.int32, 3 * len(matches))
+        rows = flat.reshape(-1, 3)
+        rows[:, 2] += automaton.first
+        found.append(rows)
+    rows = np.concatenate(found)
+    # 16 bits hold the offsets in a piece with its overlap, and sort fastest.
+    start, end = rows[:, :2].astype(np.uint16).T
+    # One automaton's matches come sorted by end, and the sort is stable.
+    rows = rows.take(np.lexsort((end, start) if len(automata) > 1 else (start,)), axis=0)
+    # The others belong to the next piece.
+    return rows[: np.searchsorted(rows[:, 0], PIECE)]
 
 
 def _merge(found: Hits, others: Hits) -> Hits:

@@ -13,9 +13,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from ..errors import Errors
-from ..util.simplified import Simplifier
-from .automaton import Automaton
-from .snapshot import COLUMNS, MIN_LENGTH, Snapshot
+from ..text.units import Simplifier
+from .snapshot import COLUMNS, MIN_LENGTH, Automaton, Snapshot
 from .word_lists import UNSET
 
 FORMAT = 3

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ..errors import Errors
-from ..util.arguments import needed
 from ..util.files import decode, read_lines, require_exists
+from ..util.options import needed
 from ..vectors import read_vectors
 
 UNKNOWN_FREQUENCY = -1.0

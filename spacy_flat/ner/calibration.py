@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import Errors
-from ..text.segments import Segment
-from ..text.units import EntitySpan
+from ..text.units import EntitySpan, Segment
 from ..util.arrays import Float64s
-from ..util.calibration import (
+from ..util.probabilities import (
     MAX_TEMPERATURE,
     MIN_TEMPERATURE,
     FittedTemperature,

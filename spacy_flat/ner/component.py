@@ -14,11 +14,10 @@ from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
 from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
 from ..text.tok2vec import backprop_zeros
-from ..text.units import EntitySpan, Units
+from ..text.units import HAN, EntitySpan, Units
 from ..text.vocabulary import Vocabulary
-from ..util.calibration import MAX_TEMPERATURE, MIN_TEMPERATURE
-from ..util.characters import HAN
 from ..util.options import Check, check_of
+from ..util.probabilities import MAX_TEMPERATURE, MIN_TEMPERATURE
 from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
 from .constraints import SpanConstraints, constraints_of

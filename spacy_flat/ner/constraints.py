@@ -12,8 +12,7 @@ from itertools import groupby
 from spacy.tokens import Doc, Span
 
 from ..lexicon import NOT_ENTITY
-from ..text.segments import Segment
-from ..text.units import EntitySpan, Units
+from ..text.units import EntitySpan, Segment, Units
 from ..util.arrays import Float32s
 from .lattice import REQUIRED
 from .spans import ALIGNMENT, OnMisaligned, existing_entities

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.segments import Segment, divide_segments, join_segments
-from ..text.units import EntitySpan, Units
+from ..text.units import EntitySpan, Segment, Units, divide_segments, join_segments
 from ..util.arrays import Ints
-from ..util.combinations import best_combinations
+from ..util.probabilities import best_combinations
 from .constraints import Labels, SpanConstraints, doc_labels
 from .lattice import Arcs, Lattice, Scores
 from .rules import UnitRules, rules_of

@@ -13,9 +13,8 @@ from thinc.api import Model
 
 from ..nn.model import shim_of, tok2vec_of
 from ..text.featuriser import SegmentFeaturiser
-from ..text.segments import Segment, part_in, spans_in
 from ..text.tok2vec import Tok2VecFeatures
-from ..text.units import Units
+from ..text.units import Segment, Units, part_in, spans_in
 from .batch import Batch
 from .spans import Annotation
 from .tags import TagSet, TagTarget

@@ -10,8 +10,8 @@ from spacy.training import Example
 
 from ..errors import Errors
 from ..text.units import EntitySpan
-from ..util.arguments import require_count
 from ..util.arrays import Bools
+from ..util.options import require_count
 
 OnMisaligned = Literal["expand", "contract", "drop"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..text.padding import Ragged, padding
+from ..text.vocabulary import Ragged, padding
 from ..util.arrays import Bools, Ints
 
 MULTIPLE = 64  # of rows: matrix libraries prepare for each number of them

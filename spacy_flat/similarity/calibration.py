@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..util.arrays import Bools, Floats, Ints
-from ..util.calibration import (
+from ..util.probabilities import (
     MAX_TEMPERATURE,
     MIN_TEMPERATURE,
     FittedTemperature,
     calibration_error,
+    log_softmax,
 )
-from ..util.softmax import log_softmax
 
 HALVINGS = 50
 STEPS = 100  # of Newton's method

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..text.units import UNSPACED_RANGES
 from ..util.arrays import Float32s, Ints
-from ..util.characters import UNSPACED_RANGES
 from .equality import same_width
 
 if TYPE_CHECKING:

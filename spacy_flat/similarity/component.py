@@ -21,10 +21,9 @@ from ..nn.model import tok2vec_of
 from ..pipe import LabelledPipe, Scorer, mean_loss, register_factory, setting
 from ..text import jieba  # noqa: F401 (pickles its tokenizer)
 from ..text.tok2vec import backprop_zeros
-from ..util.arguments import require_count
 from ..util.arrays import Float32s
-from ..util.options import Check, check_of
-from ..util.softmax import log_softmax
+from ..util.options import Check, check_of, require_count
+from ..util.probabilities import log_softmax
 from ..vectors import VectorSource, check_sources, check_unused
 from .alignment import Alignment
 from .calibration import PairCalibration, best_threshold, fit_margins, fit_temperature

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.padding import Ragged, padding
+from ..text.vocabulary import Ragged, padding
 from ..util.arrays import Float32s, Floats, Ints
 from .featuriser import PairTexts
 from .model import PairModel, network_of, sentence_vectors

@@ -4,8 +4,7 @@ import re
 import unicodedata
 from functools import cache
 
-from ..util.characters import ZERO_WIDTH
-from ..util.simplified import converter
+from ..text.units import ZERO_WIDTH, converter
 
 WITHOUT_ZERO_WIDTH = str.maketrans("", "", ZERO_WIDTH)
 _FINAL = " .。?!,、;:~"  # after NFKC

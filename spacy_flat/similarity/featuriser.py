@@ -8,11 +8,16 @@ import numpy as np
 from spacy.tokens import Span
 
 from ..text.featuriser import TextFeaturiser
-from ..text.padding import Ragged, group_by_cost
-from ..text.units import Unit
-from ..text.vocabulary import TableVocab, hash_bigrams, hash_characters, hash_words
+from ..text.units import Simplifier, Unit
+from ..text.vocabulary import (
+    Ragged,
+    TableVocab,
+    group_by_cost,
+    hash_bigrams,
+    hash_characters,
+    hash_words,
+)
 from ..util.arrays import Ints
-from ..util.simplified import Simplifier
 from .batch import TextBatch
 from .equality import WITHOUT_ZERO_WIDTH
 from .options import PairTextOptions

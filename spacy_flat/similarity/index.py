@@ -19,10 +19,10 @@ from thinc.backends import get_array_ops
 
 from ..errors import Errors
 from ..nn.model import tok2vec_of
-from ..util.arguments import require_count, require_number, require_string
+from ..text.featuriser import batch_by_length
 from ..util.arrays import Float64s, Ints
-from ..util.batches import batch_by_length
 from ..util.files import replacing
+from ..util.options import require_count, require_number, require_string
 from .candidates import Candidates, best_by_turns, terms_of
 from .encoded import Arrays, EncodedTexts
 from .equality import normal_form

@@ -9,7 +9,7 @@ from spacy.scorer import PRFScore, ROCAUCScore
 from spacy.training import Example
 
 from ..util.arrays import Bools, Float64s, Ints
-from ..util.calibration import calibration_error
+from ..util.probabilities import calibration_error
 
 
 def score_pairs(

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from ..text.units import Simplifier
 from ..text.vocabulary import NewTable, Vocabulary
-from ..util.simplified import Simplifier
 from ..vectors import VectorSource
 from .featuriser import PairFeaturiser, trimmed
 from .pairs import Pair

@@ -11,8 +11,7 @@ from thinc.types import Floats2d
 
 from ..errors import Errors
 from ..util.arrays import Ints
-from .segments import Segment
-from .units import Unit, Units, token_ends
+from .units import Segment, Unit, Units, token_ends
 
 if TYPE_CHECKING:
     import torch

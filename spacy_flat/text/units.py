@@ -1,25 +1,57 @@
-"""The units of a text: its characters, or the tokens of a Doc."""
+"""The units that networks read of a text, its characters or tokens, and the segments of long texts.
+
+A text is split after the last sentence end that fits, else after a comma, else anywhere. A comma
+may be within an entity, so there the segments overlap, and the entities found in the overlap decide
+where one segment ends and the other starts. Lengths count units.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import cache, cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..util.arrays import Ints
-from ..util.characters import ZERO_WIDTH
-from .capitals import lower_capitals
 
 if TYPE_CHECKING:  # networks use only the arrays
     from spacy.tokens import Doc
 
 Unit = Literal["char", "token"]
 
+# For the classes of regular expressions.
+HAN_RANGES = "\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # with 々, 〆 and 〇
+UNSPACED_RANGES = HAN_RANGES + "\u3040-\u30ff"  # with kana, written without spaces too
+
+# Zero width space, word joiner, byte order mark, soft hyphen: passed over where texts are read.
+ZERO_WIDTH = "\u200b\u2060\ufeff\u00ad"
+
+HAN = re.compile(f"[{HAN_RANGES}]+")
 _ZERO_WIDTH = re.compile(f"[{ZERO_WIDTH}]")
+
+OVERLAP = 40  # units that two segments share if a sentence is split; at most half a segment
+
+# Of characters
+SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*""")
+COMMA = re.compile(r"[，、,：:\s]")
+
+# Of whole tokens: "U.S." and "J." end no sentence
+END_TOKENS = re.compile(r"[.!?。！？…;；]+|\s*\n\s*")
+CLOSING_TOKENS = re.compile(r"[”’»」』）)\]\"']+")
+COMMA_TOKENS = re.compile(r"[,:，、：–—-]+")
+
+MIN_WORDS = 3  # fewer may be acronyms or names, as in "BBC NEWS"
+LINE = re.compile("[^\n\x1f]+")  # texts of a pair have \x1f in between
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+# Only the basic plane has pairs that texts need.
+_HAN = "".join(map(chr, range(0x3400, 0xA000)))
 
 
 class EntitySpan(NamedTuple):
@@ -136,3 +168,182 @@ def token_ends(doc: Doc) -> tuple[Ints, Ints]:
     lengths, spaces = doc.to_array(["LENGTH", "SPACY"]).astype(np.int64).reshape(-1, 2).T
     starts = np.cumsum(lengths + spaces) - lengths - spaces
     return starts, starts + lengths
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Units [start, end) of text number `text`."""
+
+    text: int
+    start: int
+    end: int
+
+
+def split_texts(texts: Sequence[Units], max_length: int) -> list[Segment]:
+    """Split texts into segments of at most `max_length` units, except those of white space only."""
+    return [
+        segment
+        for number, text in enumerate(texts)
+        for segment in split_units(number, text, max_length)
+        if not text.is_blank(segment.start, segment.end)
+    ]
+
+
+def split_units(
+    number: int, units: Units, max_length: int, overlap: int = OVERLAP
+) -> list[Segment]:
+    """Split a text into segments of at most `max_length` units."""
+    overlap = min(overlap, max_length // 2)
+    segments = []
+    start, length = 0, len(units)
+    sentence_ends = commas = None
+    while length - start > max_length:
+        if sentence_ends is None or commas is None:
+            sentence_ends, commas = _boundaries(units)
+        limit = start + max_length
+        end = _last(sentence_ends, start, limit)
+        following = end
+        if not end:
+            # From twice the overlap on, so that no unit is in three segments.
+            end = _last(commas, start + 2 * overlap, limit) or limit
+            following = end - overlap
+        segments.append(Segment(number, start, end))
+        start = following
+    if start < length:
+        segments.append(Segment(number, start, length))
+    return segments
+
+
+def _boundaries(units: Units) -> tuple[list[int], list[int]]:
+    """The units that follow sentence ends, and those that follow commas."""
+    if units.unit == "char":
+        ends, commas = (mark.finditer(units.visible) for mark in (SENTENCE_END, COMMA))
+        return [match.end() for match in ends], [match.end() for match in commas]
+    strings = units.strings(0, len(units))
+    behind_commas = [i + 1 for i, token in enumerate(strings) if COMMA_TOKENS.fullmatch(token)]
+    behind_ends = []
+    for number, token in enumerate(strings):
+        if END_TOKENS.fullmatch(token):
+            behind_ends.append(number + 1)
+        elif behind_ends and behind_ends[-1] == number and CLOSING_TOKENS.fullmatch(token):
+            behind_ends[-1] = number + 1
+    return behind_ends, behind_commas
+
+
+def _last(places: list[int], start: int, limit: int) -> int:
+    """The last of the sorted places in (start, limit], or 0."""
+    number = bisect_right(places, limit)
+    return places[number - 1] if number and places[number - 1] > start else 0
+
+
+def join_segments(
+    segments: Sequence[Segment], found: Sequence[Sequence[EntitySpan]]
+) -> list[EntitySpan]:
+    """Join the entities of a text's segments; see `divide_segments`."""
+    return [span for spans in divide_segments(segments, found) for span in spans]
+
+
+def divide_segments(
+    segments: Sequence[Segment], found: Sequence[Sequence[EntitySpan]]
+) -> Iterator[list[EntitySpan]]:
+    """Yield the entities of each segment of a text that count.
+
+    An overlap is divided where no entity of either segment is cut, as near its middle as possible;
+    otherwise the left segment decides.
+    """
+    start = 0
+    for number, (segment, spans) in enumerate(zip(segments, found, strict=True)):
+        end = segment.end
+        if number + 1 < len(segments) and segments[number + 1].start < segment.end:
+            following = segments[number + 1]
+            end = _division(following.start, segment.end, [*spans, *found[number + 1]])
+        yield [span for span in spans if start <= span.start and span.end <= end]
+        start = end
+
+
+def _division(start: int, end: int, spans: Sequence[EntitySpan]) -> int:
+    inside = {place for span in spans for place in range(span.start + 1, span.end)}
+    middle = (start + end) // 2
+    free = [place for place in range(start, end + 1) if place not in inside]
+    return min(free, key=lambda place: abs(place - middle), default=end)
+
+
+def spans_in(spans: Sequence[EntitySpan], segment: Segment) -> Sequence[EntitySpan]:
+    """The sorted, non-overlapping spans that lie in a segment, wholly or in part."""
+    first = bisect_right(spans, segment.start, key=lambda span: span.end)
+    last = bisect_left(spans, segment.end, key=lambda span: span.start)
+    return spans[first:last]
+
+
+def part_in(span: EntitySpan, segment: Segment) -> EntitySpan:
+    """The part of a span in a segment, with offsets from the segment's start."""
+    start, end = max(span.start, segment.start), min(span.end, segment.end)
+    return EntitySpan(start - segment.start, end - segment.start, span.label)
+
+
+# Other spellings, of the same length
+
+
+def lower_capitals(text: str) -> str:
+    """Lower-case the lines of a text that are in capitals. The text keeps its length."""
+    return LINE.sub(lambda line: _lower(line[0]), text)
+
+
+def _lower(line: str) -> str:
+    words = WORD.findall(line)
+    # Chinese characters have no case, so a line of acronyms and Chinese is not in capitals.
+    if len(words) < MIN_WORDS or not all(map(str.isupper, "".join(words))):
+        return line
+    if len(low := line.lower()) == len(line):
+        return low
+    # "İ" in lower case has two characters.
+    return "".join(low if len(low := letter.lower()) == 1 else letter for letter in line)
+
+
+@dataclass(frozen=True)
+class Simplifier:
+    """Reads traditional characters as the simplified ones that a network was trained on. A text
+    keeps its length.
+
+    pairs: each traditional character, followed by the simplified one.
+    """
+
+    pairs: str = ""
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Simplifier:
+        """For a network that is trained on these texts: OpenCC's pairs, except those whose
+        traditional character is the more frequent one; none if the texts are mostly traditional."""
+        counts = Counter(chain.from_iterable(texts))
+        pairs = [(counts[old], counts[new], old + new) for old, new in simplified_pairs()]
+        if sum(old for old, _, _ in pairs) >= sum(new for _, new, _ in pairs):
+            return cls()
+        return cls("".join(pair for old, new, pair in pairs if old <= new))
+
+    def __call__(self, text: str) -> str:
+        table = self._table
+        # Few texts have any, and `translate` takes much longer than a search.
+        return text.translate(table) if table and self._pattern.search(text) else text
+
+    @cached_property
+    def _table(self) -> dict[int, str]:
+        return str.maketrans(dict(zip(self.pairs[::2], self.pairs[1::2], strict=True)))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(f"[{self.pairs[::2]}]")
+
+
+@cache
+def converter(config: str) -> Any:
+    """OpenCC's, such as "t2s" or "s2tw"."""
+    from opencc import OpenCC
+
+    return OpenCC(config)
+
+
+@cache
+def simplified_pairs() -> list[tuple[str, str]]:
+    """Traditional characters, each with its simplified one."""
+    simplified = converter("t2s").convert("\n".join(_HAN)).split("\n")
+    return [pair for pair in zip(_HAN, simplified, strict=True) if pair[0] != pair[1]]

@@ -11,7 +11,7 @@ from thinc.types import Floats2d, Ragged
 
 from ..errors import Errors
 from ..text.tok2vec import Tok2Vec, require_read
-from ..util.arguments import needed
+from ..util.options import needed
 from .options import CharacterTransformerOptions
 from .pieces import PieceFeaturiser
 

@@ -16,12 +16,10 @@ import srsly
 from spacy.tokens import Doc
 
 from ..errors import Errors
-from ..text.capitals import lower_capitals
 from ..text.featuriser import TextFeaturiser
-from ..text.padding import group_by_cost
-from ..text.segments import split_units
 from ..text.tok2vec import token_of_unit
-from ..text.units import Units
+from ..text.units import Units, lower_capitals, split_units
+from ..text.vocabulary import group_by_cost
 from ..util.arrays import Bools, Ints
 from .options import CharacterTransformerOptions
 

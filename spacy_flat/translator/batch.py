@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..text.padding import group_by_cost
+from ..text.vocabulary import group_by_cost
 from ..util.arrays import Bools, Ints
 
 # Ids that both sides have before those of their characters or pieces

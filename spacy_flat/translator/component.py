@@ -16,9 +16,8 @@ from spacy.training import Example, validate_get_examples
 from ..errors import Errors, Warnings
 from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
 from ..text.units import EntitySpan, Units
-from ..util.arguments import require, require_string
-from ..util.log import logger
-from ..util.options import Check, check_of
+from ..util.messages import logger
+from ..util.options import Check, check_of, require, require_string
 from .annotations import TranslationEnt
 from .corpus import is_scored_only
 from .decoding import BeamSearch

@@ -18,10 +18,9 @@ import numpy as np
 import srsly
 
 from ..text.featuriser import TextFeaturiser
+from ..text.units import HAN, Simplifier
 from ..text.vocabulary import TableVocab, count_characters, hash_characters, pack, unpack
 from ..util.arrays import Ints
-from ..util.characters import HAN
-from ..util.simplified import Simplifier
 from .batch import END, NAMES, START, UNKNOWN
 from .options import TranslationOptions
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..errors import Errors
+from ..text.units import Simplifier
 from ..util.files import read_text_lines
-from ..util.simplified import Simplifier
 
 COMMON_NAMES = Path(__file__).with_name("common_names.tsv")
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..util.arguments import needed
-from ..util.characters import HAN
+from ..text.units import HAN
+from ..util.options import needed
 from .names import common_table
 
 # Labels of entities in known corpora and spaCy's pipelines

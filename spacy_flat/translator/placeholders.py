@@ -10,8 +10,7 @@ from typing import Any
 
 from spacy.util import filter_spans
 
-from ..text.units import stripped
-from ..util.characters import HAN
+from ..text.units import HAN, stripped
 from .featuriser import TranslationFeaturiser
 from .names import NameTable, Placeholder
 from .numbers import LATIN_LETTERS, half_width, latin_words, numbers

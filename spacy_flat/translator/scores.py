@@ -8,7 +8,7 @@ from typing import Any
 
 from spacy.training import Example
 
-from ..util.arguments import needed
+from ..util.options import needed
 from . import annotations as extensions  # noqa: F401  (doc._.translation)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..text.units import Units
-from ..util.combinations import best_combinations
+from ..util.probabilities import best_combinations
 from .annotations import SentencePair, TranslationEnt
 from .decoding import BeamSearch, Source
 from .featuriser import Stretches, TranslationFeaturiser

@@ -1,11 +1,12 @@
-"""Blocks of options: what stands in the config under `model`, or what a function takes, each
-checked as a whole."""
+"""Checks of values: of blocks of options, which stand in the config under `model`, and of arguments
+of functions."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from inspect import Parameter, Signature, signature
-from numbers import Integral
+from numbers import Integral, Real
 from types import NoneType
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_origin
 
@@ -155,6 +156,42 @@ def options_factory(options: type[OptionsT], *names: str) -> Callable[..., Optio
     build.__signature__ = Signature([*parameters, variant])  # type: ignore[attr-defined]
     build.__doc__ = options.__doc__
     return build
+
+
+def require(name: str, value: object, check: Check) -> None:
+    """Raises ValueError (F341) for an argument that is not allowed."""
+    if not check.accepts(value):
+        raise ValueError(Errors.F341.format(name=name, value=value, wanted=check.wanted))
+
+
+def require_number(
+    name: str, value: object, min: float | None = None, max: float | None = None
+) -> None:
+    """Raises ValueError (F341) unless the value is a finite number within bounds."""
+    require(name, value, check_of(Real, min, max))
+
+
+def require_count(name: str, value: object, min: int = 1) -> None:
+    """Raises ValueError (F341) unless the value is a whole number of at least `min`."""
+    require(name, value, check_of(Integral, min))
+
+
+def require_string(value: object) -> str:
+    """Raises TypeError (F028) for anything but a string."""
+    if not isinstance(value, str):
+        raise TypeError(Errors.F028.format(value=repr(value), type=type(value).__name__))
+    return value
+
+
+@contextmanager
+def needed(what: str, module: str, extra: str) -> Iterator[None]:
+    """For imports of an optional package. Raises ModuleNotFoundError (F030) without it, which says
+    which extra to install."""
+    try:
+        yield
+    except ImportError as error:
+        words = {"module": module, "package": f"spacy-flat[{extra}]"}
+        raise ModuleNotFoundError(Errors.F030.format(what=what, **words)) from error
 
 
 def _in_words(kind: Any) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
-from spacy_flat.lexicon.automaton import PIECE
+from spacy_flat.lexicon.snapshot import PIECE
 
 # Few characters, so that words and texts meet: full-width, astral, the texts' separator.
 ALPHABET = "京大学Aa１Ａ1　 𠀀😀\0"

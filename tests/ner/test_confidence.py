@@ -14,7 +14,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy_flat.ner import rules
 from spacy_flat.ner.calibration import _lowest
 from spacy_flat.ner.decoding import MIN_PROBABILITY
-from spacy_flat.util.calibration import FittedTemperature
+from spacy_flat.util.probabilities import FittedTemperature
 
 from .conftest import TEXTS, Copy, char_example, examples_of, flat, found
 

@@ -18,8 +18,7 @@ from spacy_flat.ner.network import TaggingNetwork
 from spacy_flat.ner.options import NetworkOptions
 from spacy_flat.ner.rules import rules_of
 from spacy_flat.ner.tags import OUTSIDE, Scheme, TagSet, tag_set
-from spacy_flat.text.segments import Segment
-from spacy_flat.text.units import EntitySpan, Unit, Units
+from spacy_flat.text.units import EntitySpan, Segment, Unit, Units
 
 from .conftest import Copy, Span, add_flat, blank, char_example, flat, found, spans_of, train
 from .paths import legal_paths

@@ -18,8 +18,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.constraints import SpanConstraints
-from spacy_flat.text.segments import Segment
-from spacy_flat.text.units import EntitySpan
+from spacy_flat.text.units import EntitySpan, Segment
 
 from .conftest import NETWORK, examples_of, lexicon
 

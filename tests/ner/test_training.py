@@ -12,8 +12,7 @@ from thinc.api import fix_random_seed
 from spacy_flat.ner.model import split_annotation
 from spacy_flat.ner.spans import Annotation
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.text.segments import Segment
-from spacy_flat.text.units import EntitySpan
+from spacy_flat.text.units import EntitySpan, Segment
 
 from .conftest import (
     GOLD,

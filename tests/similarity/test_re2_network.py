@@ -21,7 +21,7 @@ from spacy_flat.similarity import network as module
 from spacy_flat.similarity.batch import TextBatch
 from spacy_flat.similarity.network import RE2, Block, FullFusion
 from spacy_flat.similarity.options import RE2Options
-from spacy_flat.text.padding import Ragged
+from spacy_flat.text.vocabulary import Ragged
 
 N_KEYS = 30
 TINY = RE2Options(hidden=6)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.ner.tener.options import SequenceOptions
-from spacy_flat.text.padding import BATCH_PAIRS, group_by_cost
-from spacy_flat.text.vocabulary import hash_characters, normalise_word
+from spacy_flat.text.vocabulary import BATCH_PAIRS, group_by_cost, hash_characters, normalise_word
 
 sizes = st.lists(
     st.tuples(st.integers(1, 400), st.sampled_from([0, 0, 1, 30, 700])), min_size=1, max_size=40

@@ -7,15 +7,16 @@ import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spacy_flat.text.segments import (
+from spacy_flat.text.units import (
+    EntitySpan,
     Segment,
+    Units,
     join_segments,
     part_in,
     spans_in,
     split_texts,
     split_units,
 )
-from spacy_flat.text.units import EntitySpan, Units
 
 texts = st.text(alphabet="中国a。！，”\n ", max_size=120)
 limits = st.integers(1, 30).flatmap(

@@ -12,7 +12,7 @@ from learning import settle
 from spacy.language import Language
 from spacy.util import fix_random_seed
 
-from spacy_flat.util.characters import HAN
+from spacy_flat.text.units import HAN
 
 from .conftest import (
     NAMES,

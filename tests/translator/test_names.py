@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.util import registry
 
+from spacy_flat.text.units import Simplifier
 from spacy_flat.translator.names import NameTable, Placeholder, common_names, name_list
 from spacy_flat.translator.pinyin import in_english
 from spacy_flat.translator.placeholders import entity_names
 from spacy_flat.translator.training import places
-from spacy_flat.util.simplified import Simplifier
 
 
 def written(tmp_path: Path, text: str) -> Path:

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from torch.nn.functional import kl_div, log_softmax, normalize, softmax
 
 from spacy_flat.similarity.pairs import SEPARATOR
-from spacy_flat.text.padding import group_by_cost
+from spacy_flat.text.vocabulary import group_by_cost
 from spacy_flat.util.files import read_text_lines
 from spacy_flat.vectors import read_vectors
 

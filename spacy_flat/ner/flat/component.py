@@ -15,7 +15,7 @@ from ...lexicon.readers import jieba_lexicon
 from ...pipe import setting
 from ...text.units import EntitySpan, Units
 from ...text.vocabulary import Vocabulary
-from ...util.log import logger
+from ...util.messages import logger
 from ...vectors import VectorSource
 from ...viz.lattice import MAX_DRAWN, draw
 from ...viz.svg import Svg

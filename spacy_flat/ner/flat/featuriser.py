@@ -16,20 +16,19 @@ from ...errors import Warnings
 from ...lexicon import NOT_ENTITY, Lexicon
 from ...lexicon.snapshot import N_BANDS
 from ...text.featuriser import SegmentFeaturiser
-from ...text.padding import Ragged, group_by_cost
-from ...text.segments import Segment
-from ...text.units import EntitySpan, Units
+from ...text.units import EntitySpan, Segment, Simplifier, Units
 from ...text.vocabulary import (
     NewTable,
+    Ragged,
     TableVocab,
     Vocabulary,
     count_codes,
+    group_by_cost,
     pack,
     select_vectors,
     unpack,
 )
 from ...util.arrays import Ints
-from ...util.simplified import Simplifier
 from ...vectors import VectorSource
 from ..batch import LatticeBatch
 from .gazetteer import Gazetteer, WordColumns

@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...text.featuriser import SegmentFeaturiser
-from ...text.padding import Ragged, group_by_cost
-from ...text.segments import Segment
-from ...text.units import Unit, Units
-from ...text.vocabulary import NewTable, TableVocab, Vocabulary, hash_words
+from ...text.units import Segment, Simplifier, Unit, Units
+from ...text.vocabulary import NewTable, Ragged, TableVocab, Vocabulary, group_by_cost, hash_words
 from ...util.arrays import Ints
-from ...util.simplified import Simplifier
 from ...vectors import VectorSource
 from ..batch import CharBatch, WordBatch
 from .options import SequenceOptions

@@ -22,8 +22,7 @@ from spacy_flat.ner.tener.featuriser import (
     case_of,
 )
 from spacy_flat.ner.tener.options import SequenceOptions
-from spacy_flat.text.segments import Segment
-from spacy_flat.text.units import Units
+from spacy_flat.text.units import Segment, Units
 from spacy_flat.text.vocabulary import Vocabulary, hash_words, normalise_word
 from spacy_flat.vectors import TextVectors
 

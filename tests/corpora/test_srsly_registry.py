@@ -3,7 +3,7 @@
 import srsly
 from catalogue import REGISTRY
 
-from spacy_flat.util.srsly_registry import look_up_once
+from spacy_flat.corpora.docs import look_up_once
 
 
 def test_what_is_registered_later_is_used() -> None:

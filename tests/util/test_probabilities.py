@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.util.combinations import best_combinations
+from spacy_flat.util.probabilities import best_combinations
 
 CHOICES = st.lists(st.integers(-9, 9).map(float), min_size=1, max_size=4)
 

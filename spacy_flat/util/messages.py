@@ -1,0 +1,21 @@
+"""The logger "spacy_flat", for messages of initialisation and training, and numbers in messages.
+
+It writes to stderr; `logging.getLogger("spacy_flat").setLevel("WARNING")` silences it.
+"""
+
+import logging
+
+logger = logging.getLogger("spacy_flat")
+if not logger.handlers:
+    logger.setLevel(logging.INFO)
+    logger.addHandler(logging.StreamHandler())
+
+
+def counted(n: int, noun: str) -> str:
+    """ "1 sentence", "1,024 sentences", "2 entities"."""
+    return f"{n:,} {noun if n == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """The plural of a regular English noun."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

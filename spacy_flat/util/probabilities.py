@@ -1,0 +1,67 @@
+"""Probabilities: log-softmax without torch, calibration, and the best combinations of choices."""
+
+from collections.abc import Iterator, Sequence
+from heapq import nlargest
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .arrays import Bools, Float64s, Floats
+
+T = TypeVar("T")
+
+Chain = tuple[float, Any]  # a score, and a linked list from the last choice to the first
+
+BINS = 10  # of equal width
+
+# The best temperature for a few examples may be 0 or infinite.
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.05, 20.0
+
+
+def log_softmax(logits: Floats) -> Floats:
+    """[N, K] → [N, K]"""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    normalised: Floats = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return normalised
+
+
+class FittedTemperature:
+    """The base of reports of a fitted temperature."""
+
+    temperature_after: float
+
+    @property
+    def is_at_limit(self) -> bool:
+        """Whether the best temperature is at its limit."""
+        return not MIN_TEMPERATURE * 1.001 < self.temperature_after < MAX_TEMPERATURE / 1.001
+
+
+def calibration_error(confidence: Float64s, is_right: Bools) -> float:
+    """The expected calibration error (Guo et al., 2017): the distance between mean confidence and
+    accuracy in each bin, averaged over all."""
+    confidence = np.nan_to_num(confidence)
+    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    sums, right = (np.bincount(bins, each, BINS) for each in (confidence, is_right))
+    return float(np.abs(sums - right).sum() / max(1, len(confidence)))
+
+
+def best_combinations(
+    parts: Sequence[Sequence[tuple[float, T]]], n: int
+) -> list[tuple[float, list[T]]]:
+    """The n combinations of one choice from each part with the highest sums of scores, best first,
+    with these sums."""
+    chains: list[Chain] = [(0.0, None)]
+    for choices in parts:
+        longer = (
+            (total + score, (choice, before))
+            for total, before in chains
+            for score, choice in choices
+        )
+        chains = nlargest(n, longer, key=lambda chain: chain[0])
+    return [(total, list(_links(last))[::-1]) for total, last in chains]
+
+
+def _links(last: Any) -> Iterator[Any]:
+    while last is not None:
+        choice, last = last
+        yield choice
