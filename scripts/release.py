@@ -69,7 +69,7 @@ def calibrate_general(compacted: str) -> None:
     folder = f"training/{given.package}"
     first, *others = (f"corpus/general/{name}/dev.spacy" for name in
                       ("cluener", "weibo", "resume", "msra"))  # fmt: skip
-    spacy("flat", "calibrate", compacted, first, f"{folder}/calibrated", "--trust",
+    spacy("flat", "calibrate", compacted, first, f"{folder}/calibrated",
           "--also", ",".join(others))  # fmt: skip
     for path in (first, *others):
         spacy("evaluate", f"{folder}/calibrated", path)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,14 +50,6 @@ def calibrate(
             "the trust that gives the best F1 on DEV.spacy",
         ),
     ] = None,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust",
-            help="For flat_ner: also fit the default trust of added words, to the names in "
-            "DEV.spacy",
-        ),
-    ] = False,
     search: Annotated[
         bool,
         typer.Option(
@@ -74,8 +65,7 @@ def calibrate(
 
     Fits a temperature (Guo et al., 2017) to the examples of DEV.spacy and, for two classes of
     pairs, the weight of the cosine of two texts, a bias and the threshold. For entities, --words
-    first adds a list of names, and --trust temporarily adds the names in DEV.spacy; a table shows
-    the F1 for each trust.
+    first adds a list of names; a table shows the F1 for each trust.
 
     The report has the expected calibration error and the negative log-likelihood on the same
     examples, before and after.
@@ -89,7 +79,7 @@ def calibrate(
     check_target(output, nlp.path)
     needed = {
         "calibrate": "component to calibrate",
-        **({"lexicon": "component with a lexicon"} if words or trust else {}),
+        **({"lexicon": "component with a lexicon"} if words else {}),
         **({"fit_search": "component to search with"} if search else {}),
     }
     able = {n: pipe for n, pipe in nlp.pipeline if all(hasattr(pipe, each) for each in needed)}
@@ -97,13 +87,9 @@ def calibrate(
     examples = [each for path in paths for each in read_examples(path, nlp)]
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
-    if trust:
-        msg.divider("Words added without a trust")
-        with pipe.with_words(names_of(pipe, examples)):
-            fit_trust(pipe, examples, partial(setattr, pipe, "trust"))
     if words is not None:
         msg.divider(f"Words of {words.name}")
-        fit_trust(pipe, examples, lambda trust: pipe.lexicon.update(words, trust=trust))
+        fit_trust(pipe, examples, words)
     found = pipe.calibrate(examples)
     if search:
         pipe.fit_search(examples)
@@ -164,32 +150,26 @@ def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
             example.predicted = doc
 
 
-def names_of(pipe: Any, examples: Sequence[Example]) -> list[tuple[str, str]]:
-    """The names in the examples, with their labels, that can be added as words."""
-    from ..ner.spans import names_in
-
-    names = dict.fromkeys(name for each in examples for name in names_in(each.reference))
-    return [(text, label) for text, label in names if len(text) > 1 and label in pipe.known_labels]
-
-
-def fit_trust(pipe: Any, examples: Sequence[Example], set_trust: Callable[[float], object]) -> None:
-    """Set the trust with the best F1 of entities, and print the F1 of each. Of equally good ones,
-    set the current default if it is among them, or else the lowest. Components after this one don't
-    count."""
+def fit_trust(pipe: Any, examples: Sequence[Example], words: Path) -> None:
+    """Add the words with the trust that has the best F1 of entities, and print the F1 of each. Of
+    equally good ones, choose the component's own trust if it is among them, or else the lowest.
+    Components after this one don't count."""
     from spacy.training import Example
 
     current, scores = pipe.trust, {}
-    set_trust(current)  # the words must be there before the model reads the texts
+    pipe.lexicon.update(
+        words, trust=current
+    )  # the words must be there before the model reads the texts
     emissions = pipe.model.predict([example.predicted for example in examples])
     batches = list(emissions.batches)
     for trust in sorted({*TRUSTS, current}):
-        set_trust(trust)
+        pipe.lexicon.update(words, trust=trust)
         copies = [Example(example.predicted.copy(), example.reference) for example in examples]
         docs = [example.predicted for example in copies]
         pipe.set_annotations(docs, pipe.decode(docs, replace(emissions, batches=iter(batches))))
         scores[trust] = pipe.score(copies)["ents_f"] or 0.0
     best = max((current, *TRUSTS), key=lambda trust: scores[trust])
-    set_trust(best)
+    pipe.lexicon.update(words, trust=best)
     rows = [
         (trust, f"{100 * score:.2f}" + " *" * (trust == best)) for trust, score in scores.items()
     ]

@@ -19,7 +19,7 @@ from ..util.options import require_number
 from ..vectors import FLOAT32_MAX
 from . import storage
 from .snapshot import PIECE, Matches, Snapshot
-from .word_lists import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
+from .word_lists import ADDED, NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 
 FILE = "lexicon.bin"
 
@@ -169,7 +169,7 @@ class Lexicon:
             dictionary, for words without one.
         trust: how strongly the words count. With 0 the network decides, with 1 they are always
             what the type says; in between, the odds of this are divided by 1 - trust. By default
-            the component's own setting, and 1 for "not_entity".
+            0.999, and 1 for "not_entity".
 
         Warns (W001) about words that are empty, too short, too long or can't be searched for.
         Raises TypeError unless the words are a list (F026) of strings and types strings (F028),
@@ -183,8 +183,9 @@ class Lexicon:
         """Add the words of a file (see `read_words`). Returns how many words are new or changed.
 
         In a trained pipeline's lexicon, its types may follow a word after a space (`人和药店 ORG`).
-        Words already known get the types, frequencies and trust that are given. Otherwise warns and
-        raises as `add` and `read_words`.
+        Words already known get the types, frequencies and trust that are given. Without a trust,
+        the component's own setting counts, since a long list has ordinary words, too. Otherwise
+        warns and raises as `add` and `read_words`.
         """
         self._check_types([type])
         trust = _trust(trust)
@@ -281,7 +282,13 @@ class Lexicon:
         self._check_types([type, *types.values()])
         frequency = UNKNOWN_FREQUENCY if frequency is None else frequency
         sure = _trust(trust)
-        entries = [_checked(Entry(word, frequency, each, sure)) for word, each in types.items()]
+
+        def trust_of(type: str) -> float:
+            return ADDED if trust is None and type not in ("", NOT_ENTITY) else sure
+
+        entries = [
+            _checked(Entry(word, frequency, each, trust_of(each))) for word, each in types.items()
+        ]
         if trust and (bare := [word for word in types if not types[word]]):
             raise ValueError(Errors.F046.format(words=_listed(bare)))
         return entries

@@ -17,6 +17,7 @@ from ..vectors import read_vectors
 
 UNKNOWN_FREQUENCY = -1.0
 UNSET = -1.0  # of a word's trust
+ADDED = 0.999  # trust of names that a user adds
 NOT_ENTITY = "not_entity"  # the type of words that must not become entities
 
 # Lines of a word list that show which form it has.

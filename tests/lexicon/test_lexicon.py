@@ -5,12 +5,15 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.lexicon.snapshot import PIECE
+
+ADDED = float(np.float32(0.999))  # the trust of names that are added
 
 # Few characters, so that words and texts meet: full-width, astral, the texts' separator.
 ALPHABET = "京大学Aa１Ａ1　 𠀀😀\0"
@@ -170,7 +173,7 @@ def test_added_words_have_ids_at_the_end():
     # Known words take what they are given, too, and keep the rest.
     assert lexicon.add(["上海"]) == 0
     for word in ("重庆", "上海", "北京"):
-        assert lexicon.entry(word) == Entry(word, 3, "place")
+        assert lexicon.entry(word) == Entry(word, 3, "place", ADDED)
     with pytest.raises(ValueError, match="read-only"):
         lexicon.snapshot.types.fill(1)
 
@@ -200,7 +203,7 @@ def test_words_in_letters_are_found_whatever_their_case():
     assert found(lexicon, ["kfcs，İkfc"]) == []
     assert "kfc" in lexicon
     assert lexicon.add(["kfc", "Uber"], type="COMPANY") == 2
-    assert lexicon.entry("Kfc") == Entry("KFC", -1, "COMPANY")
+    assert lexicon.entry("Kfc") == Entry("KFC", -1, "COMPANY", ADDED)
     assert lexicon.remove(["KfC"]) == 1
     assert found(lexicon, ["KFC，kfc，UBER"]) == [(0, 8, 12, "Uber")]
     loaded = Lexicon.from_bytes(lexicon_of("KFC", ignore_case=False).to_bytes())
@@ -363,7 +366,7 @@ def test_temporary_words_are_those_of_a_thread_and_end_in_any_order():
         assert list(pickle.loads(pickle.dumps(lexicon))) == words()
         first.__exit__(None, None, None)
         assert words() == ["重庆", "南京", "北京", "kfc"]
-        assert lexicon.entry("KFC") == Entry("kfc", -1, "ORG")
+        assert lexicon.entry("KFC") == Entry("kfc", -1, "ORG", ADDED)
         other.submit(second.__exit__, None, None, None).result()
         assert words() == other.submit(words).result() == ["重庆", "南京"]
 
@@ -400,7 +403,7 @@ def test_simplified_words_in_traditional_texts() -> None:
         assert found(lexicon, [text]) == [(0, 0, 3, "台积电")]
     assert lexicon.add(["乾坤"], type="PER") == 1
     assert list(lexicon.select([1, 2])) == ["乾坤", "干杯"]
-    assert lexicon.entry("乾坤") == Entry("乾坤", -1, "PER")
+    assert lexicon.entry("乾坤") == Entry("乾坤", -1, "PER", ADDED)
     assert lexicon.remove(["臺積電"]) == 1
     assert not found(lexicon, ["台积电"])
 

@@ -46,6 +46,27 @@ def test_a_prior_is_of_the_odds(nlp: Language) -> None:
         assert odds(0.999) == pytest.approx(before / 0.001, rel=1e-3)
 
 
+def test_added_names_have_a_high_trust(nlp: Language) -> None:
+    """Whatever the component's setting for the words of files, and a word's trust before."""
+    lexicon_of(nlp).declare_types(["PER"])
+    doc = nlp.make_doc(TEXT)
+    span = [Span(doc, 4, 6, "PER")]
+
+    def probability() -> list[list[float]]:
+        return flat(nlp).span_probabilities([doc], [span])
+
+    lexicon_of(nlp).add(["新闻"], type="PER", trust=0.999)
+    expected = probability()
+    lexicon_of(nlp).add(["新闻"], type="PER", trust=0)
+    assert probability() < expected
+    with flat(nlp).with_words({"新闻": "PER"}):  # type: ignore[attr-defined]
+        assert probability() == expected
+    assert probability() < expected
+    lexicon_of(nlp).add(["新闻"], type="PER")
+    flat(nlp).trust = 1.0  # type: ignore[attr-defined]
+    assert probability() == expected
+
+
 def test_trust_of_1_is_always_obeyed(nlp: Language) -> None:
     lexicon_of(nlp).declare_types(["PER", "ORG"])
     expected = found(nlp, [*TEXTS, TEXT])
