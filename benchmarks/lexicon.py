@@ -14,7 +14,6 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from sentences import draw_texts, read_texts
@@ -38,12 +37,10 @@ def main() -> None:
     lexicon, seconds = clock(lambda: Lexicon(words))
     print(f"build                      {seconds:5.2f} s, {len(lexicon):,} words")
 
-    with TemporaryDirectory() as folder:
-        _, seconds = clock(lambda: lexicon.to_disk(folder))
-        size = sum(path.stat().st_size for path in Path(folder).iterdir())
-        print(f"save                       {seconds:5.2f} s, {size / 1e6:.1f} MB")
-        grown, seconds = clock(lambda: Lexicon.from_disk(folder))
-        print(f"load                       {seconds:5.2f} s")
+    data, seconds = clock(lexicon.to_bytes)
+    print(f"save                       {seconds:5.2f} s, {len(data) / 1e6:.1f} MB")
+    grown, seconds = clock(lambda: Lexicon.from_bytes(data))
+    print(f"load                       {seconds:5.2f} s")
 
     added = make_words(lexicon)
     _, seconds = clock(lambda: (grown.add(added), grown.match(added[:1])))

@@ -41,7 +41,6 @@ F003 {path}, line {line}: can't read the rest of the file: {reason}. It may be d
   or not compressed as its name says (.gz, .xz). Download it again.
 F004 {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. Convert the file
   first, for example: iconv -f {encoding} -t UTF-8 IN > OUT
-F005 Can't find jieba's dictionary, the default lexicon. Run: pip install jieba
 F006 {path}, line {line}: no word in the first column. Correct the line.
 F007 {path}, line {line}: the frequency {value!r} is not a number of 0 or more. The columns are
   word, frequency, type; a frequency may be empty. Correct the line.
@@ -61,11 +60,8 @@ F019 {path}: spaCy can't load vectors from this folder: {reason}. Give the folde
   its vocab.
 
 # F02x to F04x: the lexicon
-F023 {path}: not a lexicon, since {file} is missing. Save one with Lexicon.to_disk.
-F024 Can't load the lexicon: {reason}. The data is damaged or not a lexicon. Save it again with
-  Lexicon.to_disk or Lexicon.to_bytes.
-F025 The lexicon was saved in format {found!r}, but this version of spacy-flat reads format
-  {expected}. Save it again with this version, or install the version that saved it.
+F024 Can't load the lexicon: {reason}. The data is not a lexicon, or of another version of
+  spacy-flat. Save it again with Lexicon.to_bytes.
 F026 Expected a list, but got {value}. Put a single value into a list.
 F028 Expected a string, but got {value} of type {type}. Convert it to a string first.
 F029 Expected an Entry whose word and type are strings, but got {value}. To add plain
@@ -411,8 +407,6 @@ class Warnings(metaclass=_Coded):
     texts = _read(r"""
 W001 The lexicon ignores {count} of the words: {words}. A word has 2 to {longest}
   characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF).
-W002 The source {origin!r} adds no words to the lexicon: all of its {count} entries are in an
-  earlier source. Check that it is the right file.
 W160 {path}: no entity has the labels {labels}, which --coarse or --longest declares. Check the
   spelling; the file has: {found}.
 W161 The augmenter's persons = {persons} are labels that no name in its corpora and lists has. It
@@ -422,8 +416,6 @@ W200 The gradient of {key} is not finite; this step was skipped. If it happens o
 W300 {name}: only {share:.1%} of the {kind} of the training texts have a pretrained vector. Check
   that [initialize.components.{name}.{table}] is the right file for this corpus: vectors of words
   are of no use for characters or bigrams.
-W301 {name}: only {share:.1%} of the characters of the training texts are in a word of the lexicon.
-  Check that [initialize.components.{name}.lexicon] has the right word lists for this corpus.
 W302 The lexicon has words of types that the pipeline's network doesn't know: {types}. It ignores
   these types. Choose types among {known}, or train a new pipeline with them in its lexicon. A type
   that is a label all the same, such as one added later, needs a trust such as 0.999.

@@ -9,8 +9,6 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from typer.testing import CliRunner
 from weasel.cli.run import project_run
 
 from spacy_flat.corpora.docs import look_up_once
-from spacy_flat.lexicon import word_lists
+from spacy_flat.lexicon import readers, word_lists
 
 # How long an example takes says something of the machine's load, not of the code.
 settings.register_profile("tests", deadline=None)
@@ -157,22 +155,19 @@ zh_seq2seq_tatoeba = released("zh_seq2seq_tatoeba")
 
 @pytest.fixture(scope="session")
 def short_dictionary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with those words of jieba's dictionary that consist of a few characters."""
-    spec = find_spec("jieba")
-    assert spec is not None
-    assert spec.origin is not None
-    lines = Path(spec.origin).with_name("dict.txt").read_text("utf-8").splitlines(keepends=True)
-    folder = tmp_path_factory.mktemp("jieba")
+    """A file of those words of jieba's dictionary that consist of a few characters."""
+    lines = word_lists.jieba_dictionary().read_text("utf-8").splitlines(keepends=True)
+    path = tmp_path_factory.mktemp("jieba") / "dict.txt"
     known = "".join(line for line in lines if CHARACTERS.issuperset(line.split(" ")[0]))
-    (folder / "dict.txt").write_text(known, "utf-8")
-    return folder
+    path.write_text(known, "utf-8")
+    return path
 
 
 @pytest.fixture
 def few_words(short_dictionary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lexicon of jieba's words has a few, as the making of one of all takes seconds."""
-    spec = ModuleSpec("jieba", None, origin=str(short_dictionary / "__init__.py"))
-    monkeypatch.setattr(word_lists, "find_spec", lambda name: spec)
+    for module in (word_lists, readers):
+        monkeypatch.setattr(module, "jieba_dictionary", lambda: short_dictionary)
 
 
 @pytest.fixture(scope="session")

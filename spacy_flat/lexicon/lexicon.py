@@ -4,7 +4,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -14,25 +15,14 @@ from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
 from ..text.units import Simplifier
-from ..util.files import replacing
 from ..util.options import require_number
 from ..vectors import FLOAT32_MAX
 from . import storage
 from .snapshot import PIECE, Matches, Snapshot
 from .word_lists import ADDED, NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 
-FILE = "lexicon.bin"
-
-
-@dataclass(eq=False)
-class _Layer:
-    """A temporary change of what a lexicon is in one context (a thread, or an asyncio task)."""
-
-    lexicon: "Lexicon"
-    apply: Callable[[Snapshot], Snapshot]
-    ended: bool = False
-
-
+# Temporary changes of what lexicons are in one context (a thread, or an asyncio task).
+_Layer = tuple["Lexicon", Callable[[Snapshot], Snapshot]]
 _layers: ContextVar[tuple[_Layer, ...]] = ContextVar("spacy_flat_lexicon_layers", default=())
 
 
@@ -40,13 +30,12 @@ class Lexicon:
     """Words with ids 0, 1, … and properties, and their occurrences in texts.
 
     entries: the words in the order of their ids. If a word is repeated, the first entry counts.
-    ignore_case: find words in letters that have a case whatever their case: KFC in kfc. Of words
-        that differ only in it, the one spelled like the text is found, or the first.
     simplified: the pairs of a `Simplifier`. Words in simplified characters are also found in
         traditional ones, and words added later in traditional characters become simplified.
 
     Words of one character or of more than 32,768 are omitted. Surrounding white space and
-    zero-width characters are stripped.
+    zero-width characters are stripped. Letters match whatever their case: KFC in kfc. Of words that
+    differ only in it, the one spelled like the text is found, or the first.
 
     Ids are stable: new words get new ids at the end, and a removed word keeps its id. Other threads
     can search while the lexicon changes: use one `snapshot` for a search and the columns of what it
@@ -59,21 +48,19 @@ class Lexicon:
         self,
         entries: Iterable[Entry] = (),
         *,
-        ignore_case: bool = True,
         simplified: str = "",
     ) -> None:
         self._lock = Lock()
         self._advised: Sequence[str] | None = None  # types, if no others may be added
-        empty = Snapshot(ignore_case, Simplifier(simplified))
-        self._snapshot = empty.filled(map(_checked, entries))
+        self._snapshot = Snapshot(Simplifier(simplified)).filled(map(_checked, entries))
 
     @property
     def snapshot(self) -> Snapshot:
         """The words now, in this context: with the temporary words of `with_words`."""
         snapshot = self._snapshot
-        for layer in _layers.get():
-            if layer.lexicon is self and not layer.ended:
-                snapshot = layer.apply(snapshot)
+        for lexicon, change in _layers.get():
+            if lexicon is self:
+                snapshot = change(snapshot)
         return snapshot
 
     @contextmanager
@@ -91,31 +78,19 @@ class Lexicon:
         and processes forked from it; errors and warnings as in `add`, and TypeError (F048) for
         words without types."""
         entries = self._entries(_with_types(words), "", None, trust)
-        before = self.snapshot
-        after, _, ignored = before.insert(entries)
-        _warn_of(ignored)
-        latest = before, after
-
-        def apply(base: Snapshot) -> Snapshot:
-            nonlocal latest
-            before, after = latest
-            if before is not base:  # the lexicon has changed meanwhile
-                after, _, _ = base.insert(entries)
-                latest = base, after
-            return after
-
-        with self._layered(apply):
+        insert = lru_cache(maxsize=1)(lambda base: base.insert(entries))
+        _warn_of(insert(self.snapshot)[2])
+        with self._layered(lambda base: insert(base)[0]):
             yield
 
     @contextmanager
-    def _layered(self, apply: Callable[[Snapshot], Snapshot]) -> Iterator[None]:
-        layer = _Layer(self, apply)
+    def _layered(self, change: Callable[[Snapshot], Snapshot]) -> Iterator[None]:
+        layer = (self, change)
         _layers.set((*_layers.get(), layer))
         try:
             yield
         finally:
-            # Layers may end in any order, and in another thread.
-            layer.ended = True
+            # Layers may end in any order.
             _layers.set(tuple(each for each in _layers.get() if each is not layer))
 
     def __len__(self) -> int:
@@ -130,9 +105,7 @@ class Lexicon:
         return isinstance(word, str) and self.index(word) >= 0
 
     def index(self, word: str) -> int:
-        """The id of the word that is found in a text like this, or -1. Raises TypeError (F028) for
-        anything but a string."""
-        (word,) = _strings([word])
+        """The id of the word that is found in a text like this, or -1."""
         return next(iter(self.snapshot.ids_of(word)), -1)
 
     def entry(self, word: str) -> Entry | None:
@@ -228,28 +201,13 @@ class Lexicon:
         return self._of(self.snapshot.select(np.asarray(ids, dtype=np.int64)))
 
     def to_bytes(self) -> bytes:
-        """The words as bytes, with a checksum."""
+        """The words as bytes."""
         return storage.to_bytes(self.snapshot)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Lexicon":
-        """Load from `to_bytes`. Raises ValueError for damaged data (F024) and for another version's
-        format (F025)."""
+        """Load from `to_bytes`. Raises ValueError (F024) for other data."""
         return cls._of(storage.from_bytes(data))
-
-    def to_disk(self, path: str | Path) -> None:
-        """Write a folder with the file `lexicon.bin`. If writing fails, the old file is kept."""
-        with replacing(Path(path) / FILE) as temporary:
-            temporary.write_bytes(self.to_bytes())
-
-    @classmethod
-    def from_disk(cls, path: str | Path) -> "Lexicon":
-        """Load from `to_disk`. Raises FileNotFoundError (F023) if the file is missing; otherwise as
-        `from_bytes`."""
-        file = Path(path) / FILE
-        if not file.is_file():
-            raise FileNotFoundError(Errors.F023.format(path=path, file=FILE))
-        return cls.from_bytes(file.read_bytes())
 
     def __copy__(self) -> "Lexicon":
         return self._of(self.snapshot)  # which is immutable

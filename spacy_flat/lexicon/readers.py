@@ -1,36 +1,25 @@
 """Lexicons for `[initialize]` of a config."""
 
-import warnings
 from copy import copy
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Dict  # noqa: UP035  (thinc validates configs by these)
+from typing import Dict, Literal  # noqa: UP035  (thinc validates configs by these)
 
-from ..errors import Warnings
 from .lexicon import Lexicon
-from .word_lists import Entry, WordList, jieba_dictionary, read_words
+from .word_lists import WordList, jieba_dictionary, read_words
 
 
 def lexicon(
     sources: Dict[str, WordList],  # noqa: UP006
-    ignore_case: bool = True,
+    ignore_case: Literal[True] = True,
 ) -> Lexicon:
     """`spacy-flat.Lexicon.v1`: the words of several sources; of equal words the first counts.
 
     sources: word lists by name.
-    ignore_case: find words in letters that have a case whatever their case.
-
-    Warns (W002) of a source that adds nothing.
+    ignore_case: without effect, for configs of earlier versions.
     """
-    entries: dict[str, Entry] = {}
-    for name, words in sources.items():
-        before = len(entries)
-        for entry in words:
-            entries.setdefault(entry.word, entry)
-        if len(entries) == before:
-            message = Warnings.W002.format(origin=name, count=len(words))
-            warnings.warn(message, stacklevel=2)
-    return Lexicon(entries.values(), ignore_case=ignore_case)
+    return Lexicon(chain.from_iterable(sources.values()))
 
 
 def jieba_lexicon() -> Lexicon:

@@ -93,7 +93,6 @@ class Snapshot:
     The columns have one row per id, [N], including removed words. Type 0 is "", unknown.
     """
 
-    ignore_case: bool = True
     simplifier: Simplifier = field(default_factory=Simplifier)
     text: bytes = b""  # UTF-8 of all words
     offsets: Int32s = field(default_factory=lambda: np.zeros(1, np.int32))  # [N + 1] in `text`
@@ -177,24 +176,13 @@ class Snapshot:
         numbers = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
         return Matches(numbers, local, local + lengths, words)
 
-    def coverage(self, texts: Sequence[str]) -> float:
-        """The share of the texts' characters that are in a word; 0 without characters."""
-        matches = self.match(texts)
-        sizes = np.array([len(text) for text in texts], dtype=np.int64)
-        firsts = np.cumsum(sizes) - sizes
-        # +1 where a word starts, -1 where it ends: the running sum counts open words.
-        changes = np.zeros(int(sizes.sum()) + 1, dtype=np.int64)
-        np.add.at(changes, firsts[matches.texts] + matches.starts, 1)
-        np.add.at(changes, firsts[matches.texts] + matches.ends, -1)
-        return np.count_nonzero(np.cumsum(changes)) / max(1, len(changes) - 1)
-
     def filled(self, entries: Iterable[Entry]) -> Snapshot:
         """Fill an empty snapshot with words as they are spelled; of equal ones the first counts."""
         return self._appended(self._usable(entries, []))
 
     def select(self, ids: Ints) -> Snapshot:
         """The words with these ids, which get the ids 0, 1, …"""
-        empty = Snapshot(self.ignore_case, self.simplifier, type_names=self.type_names)
+        empty = Snapshot(self.simplifier, type_names=self.type_names)
         return replace(empty.filled(map(self.entry, ids.tolist())), alive=self.alive[ids])
 
     def insert(self, entries: Iterable[Entry]) -> tuple[Snapshot, int, list[str]]:
@@ -276,7 +264,7 @@ class Snapshot:
     def _folded_ids(self) -> dict[str, list[int]]:
         """The ids of the words with letters that have a case, by their lower case."""
         found: dict[str, list[int]] = {}
-        if not (self.ignore_case and self.size):
+        if not self.size:
             return found
         # Bytes of ASCII letters, and those that begin Latin, Greek, Cyrillic and full-width ones.
         codes = np.frombuffer(self.text, np.uint8)

@@ -1,7 +1,6 @@
 """A lexicon as bytes: a header of one line (JSON) and the arrays (safetensors)."""
 
 import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
@@ -19,61 +18,45 @@ from .word_lists import UNSET
 
 FORMAT = 3
 # Of every lexicon; earlier versions had a choice.
-ALWAYS = {"full_width": False, "min_length": MIN_LENGTH}
+ALWAYS = {"full_width": False, "min_length": MIN_LENGTH, "ignore_case": True}
 
 
 def to_bytes(snapshot: Snapshot) -> bytes:
-    """What `from_bytes` reads."""
+    """What `from_bytes` reads. Its checksum is that of the component's model."""
     # The automata are among the arrays: building them again takes seconds.
     arrays = {name: getattr(snapshot, name) for name in COLUMNS}
     arrays["text"] = np.frombuffer(snapshot.text, np.uint8)
     for number, automaton in enumerate(snapshot.automata):
         arrays[f"automaton_{number}"] = np.frombuffer(automaton.save(), np.uint8)
-    saved = save(arrays)
-    settings = {"ignore_case": snapshot.ignore_case, "simplified": snapshot.simplifier.pairs}
     fields = {
         "format": FORMAT,
         "daachorse": version("daachorse"),
-        "settings": {**ALWAYS, **settings},
+        "settings": {**ALWAYS, "simplified": snapshot.simplifier.pairs},
         "type_names": snapshot.type_names,
         "automata": [automaton.first for automaton in snapshot.automata],
     }
-    return _header(fields, saved) + b"\n" + saved
+    return json.dumps(fields).encode() + b"\n" + save(arrays)
 
 
 def from_bytes(data: bytes) -> Snapshot:
-    """Load from `to_bytes`. Raises ValueError for damaged data (F024) and for another version's
-    format (F025)."""
+    """Load from `to_bytes`. Raises ValueError (F024) for other data."""
     header, _, saved = data.partition(b"\n")
     try:
-        fields = dict(json.loads(header))
-        fields.pop("checksum", None)
-        # Compared as bytes, since JSON can be written in several ways.
-        if header != _header(fields, saved):
-            raise ValueError("the checksum differs")
-        if fields.get("format") == FORMAT:
-            return _snapshot(fields, load(saved))
+        fields = json.loads(header)
+        settings = ALWAYS | fields["settings"]
+        if fields["format"] != FORMAT or not ALWAYS.items() <= settings.items():
+            raise ValueError(f"its format is {fields['format']}, its settings are {settings}")
+        return _snapshot(fields, load(saved))
     except (KeyError, TypeError, ValueError, RecursionError, SafetensorError) as error:
         raise ValueError(Errors.F024.format(reason=repr(error))) from error
-    raise ValueError(Errors.F025.format(found=fields.get("format"), expected=FORMAT))
-
-
-def _header(fields: Mapping[str, Any], saved: bytes) -> bytes:
-    """The fields as JSON, with a checksum of fields and arrays."""
-    checksum = zlib.crc32(saved, zlib.crc32(json.dumps(fields).encode()))
-    return json.dumps({**fields, "checksum": checksum}).encode()
 
 
 def _snapshot(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Snapshot:
-    settings = fields["settings"]
-    if not ALWAYS.items() <= settings.items():
-        raise ValueError(f"its settings are {settings}, but must be {ALWAYS}")
-    # Those of earlier versions have no trust, and heed no case.
+    # Those of earlier versions have no trust.
     arrays = {"trusts": np.full(len(arrays["lengths"]), UNSET, np.float32), **arrays}
     columns: dict[str, Any] = {name: arrays[name] for name in COLUMNS}
     snapshot = Snapshot(
-        settings.get("ignore_case", True),
-        Simplifier(settings["simplified"]),
+        Simplifier(fields["settings"]["simplified"]),
         text=arrays["text"].tobytes(),
         **columns,
         type_names=tuple(fields["type_names"]),

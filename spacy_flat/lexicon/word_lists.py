@@ -5,13 +5,13 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ..errors import Errors
-from ..util.files import decode, read_lines, require_exists
+from ..util.files import read_text_lines
 from ..util.options import needed
 from ..vectors import read_vectors
 
@@ -56,21 +56,13 @@ class WordList:
 
 
 def jieba_words() -> WordList:
-    """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba.
-
-    Raises ModuleNotFoundError (F005) without jieba.
-    """
+    """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba."""
     return read_words(jieba_dictionary())
 
 
 def jieba_dictionary() -> Path:
     """Its file, without importing jieba, which is slow and sets up its logger."""
-    spec = find_spec("jieba")
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(Errors.F005)
-    path = Path(spec.origin).with_name("dict.txt")
-    require_exists(path)
-    return path
+    return Path(str(distribution("jieba").locate_file("jieba/dict.txt")))
 
 
 def words(
@@ -106,26 +98,23 @@ def read_words(
 
     Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
     frequency (F007), too many columns (F008), and columns separated by spaces (F035) or commas
-    (F045). File errors as in `read_lines`.
+    (F045). File errors as in `read_text_lines`.
     """
     path = Path(path)
     spaced = _spaced_columns(known_types)
     user = _user_columns(known_types) if _is_user_dictionary(path, spaced) else None
-    entries = []
-    for number, raw in read_lines(path):
-        if not (line := decode(raw, path, number)).strip():
+    found = []
+    for number, line in read_text_lines(path):
+        if not line.strip():
             continue
         where = {"path": path, "line": number}
-        if user is None or "\t" in line:
-            columns = _tab_columns(line, spaced, where)
-        elif found := user.search(line := line.strip()):
-            frequency, type_after, type_alone = found.groups("")
-            columns = [line[: found.start()], frequency, type_after or type_alone]
+        if user and "\t" not in line and (match := user.fullmatch(line.strip())):
+            word, frequency, type_after, type_alone = match.groups("")
+            own_type = type_after or type_alone
         else:
-            columns = [line]
-        word, frequency, own_type = [*columns, "", ""][:3]
-        entries.append(Entry(word, _frequency(frequency, where), own_type or type, trust))
-    return WordList(entries)
+            word, frequency, own_type = _tab_columns(line, spaced, where)
+        found.append(Entry(word, _frequency(frequency, where), own_type or type, trust))
+    return WordList(found)
 
 
 def vector_words(path: Path, type: str = "") -> WordList:
@@ -165,33 +154,32 @@ def _spaced_columns(types: Iterable[str]) -> re.Pattern[str]:
 
 
 def _user_columns(types: Iterable[str]) -> re.Pattern[str]:
-    """What follows a word, as jieba reads it, except that a type after a frequency may be anything,
-    and one without a frequency one of these."""
+    """A line as jieba reads it, except that a type after a frequency may be anything, and one
+    without a frequency one of these."""
     names = "|".join(["[a-z]+", *map(re.escape, types)])
-    # Tries only the first of several spaces, so that the time stays linear.
-    return re.compile(rf"(?<! ) +(?:({_NUMBER})(?: +(\S+))?|({names}))\Z")
+    return re.compile(rf"(.*?\S)(?: +({_NUMBER})(?: +(\S+))?| +({names}))?")
 
 
 def _is_user_dictionary(path: Path, spaced: re.Pattern[str]) -> bool:
     """Whether most of the first lines have columns separated by spaces."""
     # With a TAB at the end the spaces belong to the word.
-    filled = (raw.strip(b" \r\n") for _, raw in read_lines(path) if raw.strip())
-    first = [raw.decode("utf-8", "replace") for raw in islice(filled, FIRST_LINES)]
+    filled = (line.strip(" ") for _, line in read_text_lines(path) if line.strip())
+    first = list(islice(filled, FIRST_LINES))
     return 2 * sum(bool(spaced.fullmatch(line)) for line in first) > len(first)
 
 
 def _tab_columns(line: str, spaced: re.Pattern[str], where: dict[str, Any]) -> list[str]:
-    """The columns of a line. Raises ValueError (F006, F008, F035, F045)."""
-    text = line.strip(" \r\n")
+    """The three columns of a line. Raises ValueError (F006, F008, F035, F045)."""
+    text = line.strip(" ")
     for columns, error in ((spaced, Errors.F035), (_COMMA_COLUMNS, Errors.F045)):
         if columns.fullmatch(text):
-            raise ValueError(error.format(**where, text=text.strip()[:60]))
+            raise ValueError(error.format(**where, text=text[:60]))
     cells = [cell.strip() for cell in line.split("\t")]
     if not cells[0]:
         raise ValueError(Errors.F006.format(**where))
     if len(cells) > 3:
         raise ValueError(Errors.F008.format(**where, columns=len(cells)))
-    return cells
+    return [*cells, "", ""][:3]
 
 
 def _frequency(text: str, where: dict[str, Any]) -> float:

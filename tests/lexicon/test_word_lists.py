@@ -6,14 +6,12 @@ from spacy.util import registry
 from spacy_flat.lexicon import (
     Entry,
     Lexicon,
-    WordList,
     jieba_words,
     read_words,
     readers,
     vector_words,
 )
 from spacy_flat.lexicon.readers import jieba_lexicon
-from spacy_flat.lexicon.readers import lexicon as read_lexicon
 from spacy_flat.lexicon.word_lists import cedict_words
 
 
@@ -137,20 +135,12 @@ def test_sources_of_a_config_have_types_and_trust(path: Path):
     ]
 
 
-@pytest.mark.parametrize(("entries", "count"), [([], 0), ([Entry("重庆"), Entry("重庆")], 2)])
-def test_a_source_without_words_of_its_own_is_reported(entries: list[Entry], count: int):
-    sources = {"places": WordList([Entry("重庆")]), "mine": WordList(entries)}
-    with pytest.warns(UserWarning, match=rf"W002.*'mine'.*all of its {count} entries"):
-        lexicon = read_lexicon(sources)
-    assert list(lexicon) == ["重庆"]
-
-
 def test_lists_of_names_have_labels_of_zh_flat_general() -> None:
     """`configs/zh_flat_general.cfg` has them in its lexicon: a wrong label would only warn."""
     folder = Path(__file__).parents[2] / "assets" / "names"
     labels: dict[str, str] = {}
     for path in sorted({*folder.glob("*.txt")} - {folder / "ordinary.txt"}):
-        entries = read_words(path).entries
+        entries = read_words(path)
         words = [entry.word for entry in entries]
         assert len(words) == len(set(words)), path
         assert min(map(len, words)) > 1, path

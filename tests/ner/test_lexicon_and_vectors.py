@@ -85,7 +85,7 @@ def test_types_that_the_network_does_not_know(rate: float, known: str, tmp_path:
 
 
 def test_vectors_and_lexicons_of_another_kind_are_noticed() -> None:
-    """Vectors of words for characters, and a lexicon of another language."""
+    """Vectors of words for characters."""
     nlp = blank()
     ner = add_flat(nlp)
     examples = examples_of(nlp)
@@ -101,4 +101,3 @@ def test_vectors_and_lexicons_of_another_kind_are_noticed() -> None:
     texts = [str(warning.message) for warning in told]
     assert any("W300" in text and "char_vectors" in text for text in texts)
     assert any("W300" in text and "word_vectors" in text for text in texts)
-    assert any("W301" in text and "lexicon" in text for text in texts)

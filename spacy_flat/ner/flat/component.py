@@ -1,6 +1,5 @@
 """`flat_ner`: the component of the entity recogniser with a lexicon."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
@@ -8,8 +7,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ...errors import Errors, Warnings
-from ...initialise import FEW
+from ...errors import Errors
 from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
 from ...pipe import setting
@@ -128,20 +126,12 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
             words = jieba_lexicon() if lexicon is None else lexicon
             docs = [example.predicted for example in examples]
             texts = [Units.visible_characters(doc.text).visible for doc in docs]
-            self._report_coverage(words, texts)
+            logger.info("%s: %s words in the lexicon", self.name, f"{len(words):,}")
             names = [name for example in examples for name in names_in(example.reference)]
             options, labels = self.featuriser.options, self.cfg["labels"]
             return build_vocabulary(options, texts, words, labels=labels, mentions=names, **vectors)
 
         self.initialize_with(get_examples, labels, vectors, build)
-
-    def _report_coverage(self, lexicon: Lexicon, texts: Sequence[str]) -> None:
-        """Log how much of the texts is in the lexicon; warn (W301) if it is almost nothing."""
-        share = lexicon.snapshot.coverage(texts)
-        report = "%s: %s words; %.1f %% of the texts' characters are in one"
-        logger.info(report, self.name, f"{len(lexicon):,}", 100 * share)
-        if share < FEW:
-            warnings.warn(Warnings.W301.format(name=self.name, share=share), stacklevel=2)
 
 
 make_flat_ner = ner_factory("flat_ner", DEFAULT_MODEL, FlatEntityRecognizer)
