@@ -72,7 +72,6 @@ F035 {path}, line {line}: {text!r} looks like columns separated by spaces, but m
   TAB.
 F040 {name} is {value}, but must be vectors: VectorFile(path), the result of read_vectors(path), or
   TextVectors(keys, data), all from spacy_flat.vectors.
-F042 {path}: can't be written: {reason}. Free disk space, or choose another folder.
 F043 {path}: another process is writing to this folder. Wait for it, or choose another folder.
 F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
 F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency

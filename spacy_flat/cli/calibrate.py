@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from wasabi import msg
 
-from ..util.files import replacing_folder, require_exists
+from ..util.files import replacing, require_exists
 from ..util.messages import counted
 from ._components import choose
 from ._options import Component, Device, Pipeline, check_target, several_paths
@@ -94,7 +94,7 @@ def calibrate(
     if search:
         pipe.fit_search(examples)
     pipe.write_settings(nlp.get_pipe_config(pipe.name))
-    with replacing_folder(output) as temporary:
+    with replacing(output) as temporary:
         nlp.to_disk(temporary)
     size = report(found)
     if not search and ranks_by_network(pipe):

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
-from ..util.files import replacing_folder, require_exists
+from ..util.files import replacing, require_exists
 from ._options import Device, Pipeline, check_target, several_paths
 from ._table import print_table
 
@@ -85,7 +85,7 @@ def compact(
     amount = compactor.apply(wanted, limit)
     after = state_of(compactor, size_on_disk(nlp), dev)
     forget_paths(nlp)
-    with replacing_folder(out) as temporary:
+    with replacing(out) as temporary:
         nlp.to_disk(temporary)
     rows = [(name, value, after.get(name, "")) for name, value in before.items()]
     print_table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))

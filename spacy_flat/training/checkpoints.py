@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import Errors, Warnings
-from ..util.files import remove_unfinished, replacing_folder
+from ..util.files import remove_unfinished, replacing
 
 CHECKSUMS = "checksums.json"
 KEPT = 2
@@ -20,13 +20,10 @@ T = TypeVar("T")
 
 def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -> None:
     """Write the checkpoint of a step, by `write` into an empty folder. Keeps the last one before,
-    and removes unfinished ones and others: later ones were damaged, since this step is new.
-
-    Raises OSError (F042) for a full disk.
-    """
+    and removes unfinished ones and others: later ones were damaged, since this step is new."""
     remove_unfinished(folder)
     written = folder / f"{step:09}"
-    with replacing_folder(written) as temporary:
+    with replacing(written) as temporary:
         temporary.mkdir()
         write(temporary)
         checksums = {path.name: checksum(path) for path in temporary.iterdir()}

@@ -31,7 +31,7 @@ from torch import Tensor
 from wasabi.printer import Printer
 
 from ..nn.workers import Workers
-from ..util.files import remove_unfinished, replacing_folder
+from ..util.files import remove_unfinished, replacing
 from .checkpoints import read_checkpoint, write_checkpoint
 from .parameters import load_encoders, load_optimizer, save_encoders, save_optimizer
 from .randomness import random_state, set_random_state, with_own_randomness
@@ -244,7 +244,7 @@ class Trainer:
 
     def _save(self, folder: Path) -> None:
         """Write a checkpoint. Raises ValueError (F442) for state of the optimizer that belongs to
-        no component, OSError (F042) for a full disk."""
+        no component."""
         random_states = self.workers.all_gather(random_state())
         losses = _sums(self.workers.all_gather(self.progress.losses))
         if not self.workers.is_first:
@@ -273,10 +273,10 @@ class Trainer:
             return
         to_write = create_before_to_disk_callback(self.settings["before_to_disk"])
         last, best = self.output / DIR_MODEL_LAST, self.output / DIR_MODEL_BEST
-        with self.nlp.use_params(self.optimizer.averages), replacing_folder(last) as temporary:
+        with self.nlp.use_params(self.optimizer.averages), replacing(last) as temporary:
             to_write(self.nlp).to_disk(temporary)
         if is_best:
-            with replacing_folder(best) as temporary:
+            with replacing(best) as temporary:
                 shutil.copytree(last, temporary)
 
 

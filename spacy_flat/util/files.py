@@ -1,15 +1,14 @@
 """Reading text files line by line, and writing files wholly or not at all."""
 
-import errno
 import gzip
 import lzma
 import os
 import shutil
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from ..errors import Errors
@@ -17,9 +16,6 @@ from ..errors import Errors
 ByteStream = BinaryIO | gzip.GzipFile | lzma.LZMAFile
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-UNFINISHED = "tmp*.tmp"  # names of folders in which something is written
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -66,26 +62,15 @@ def require_exists(*paths: Path) -> None:
             raise FileNotFoundError(Errors.F001.format(path=path))
 
 
-def require_no_file(folder: Path) -> None:
-    """Raises NotADirectoryError (F138) if a folder to write to, or one above it, is a file."""
-    for path in (folder, *folder.parents):
-        if (path.exists() or path.is_symlink()) and not path.is_dir():
-            raise NotADirectoryError(Errors.F138.format(path=path))
-
-
 def decode(raw: bytes, path: Path, line: int) -> str:
     """Decode UTF-8. Raises ValueError (F004) with file and line."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        message = Errors.F004.format(
-            path=path,
-            line=line,
-            byte=f"0x{raw[error.start]:02x}",
-            offset=error.start,
-            encoding="UTF-16" if raw.startswith(UTF_16_MARKS) else "GB18030",
-        )
-        raise ValueError(message) from error
+        byte = f"0x{raw[error.start]:02x}"
+        encoding = "UTF-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "GB18030"
+        words = {"byte": byte, "offset": error.start, "encoding": encoding}
+        raise ValueError(Errors.F004.format(path=path, line=line, **words)) from error
 
 
 def suffix_of(path: Path) -> str:
@@ -104,70 +89,29 @@ def open_file(path: Path) -> ByteStream:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which becomes `path` unless something is raised.
+    """A temporary path for a file or a folder, which becomes `path` unless something is raised.
 
-    So `path` is always the old or the complete new file, even if several write at once. Makes
-    missing folders. Raises OSError (F042) for a full disk, NotADirectoryError
-    (F138) if a folder of the path is a file.
+    So `path` is always the old or the complete new one, even if several write at once. Makes
+    missing folders. Raises NotADirectoryError (F138) if a folder of the path is a file.
     """
-    with _unfinished(path) as folder:
-        temporary = folder / path.name
-        yield temporary
-        os.replace(temporary, path)
-
-
-@contextmanager
-def replacing_folder(path: Path) -> Iterator[Path]:
-    """As `replacing`, for a folder: the old one goes when the new one is complete.
-
-    No system replaces a folder in one step, so the old one is moved away. If the process is killed
-    before the new one is in its place, `remove_unfinished` restores it.
-
-    Also raises NotADirectoryError (F138) if the path is a file.
-    """
-    require_no_file(path)
-    with _unfinished(path) as folder:
-        new, old = folder / "new" / path.name, folder / "old" / path.name  # a package's name counts
+    for parent in path.parents:
+        if parent.exists() and not parent.is_dir():
+            raise NotADirectoryError(Errors.F138.format(path=parent))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # In a folder that only its owner can read.
+    with TemporaryDirectory(dir=path.parent, suffix=".tmp") as folder:
+        new, old = Path(folder) / "new" / path.name, Path(folder) / "old"
         new.parent.mkdir()
-        old.parent.mkdir()
-        yield new
-        try:
-            if path.exists():
-                os.replace(path, old)
-            os.replace(new, path)
-        finally:
-            _put_back(folder)
-
-
-@contextmanager
-def _unfinished(path: Path) -> Iterator[Path]:
-    """A temporary folder next to `path`: only its owner could read a temporary file. Errors as in
-    `replacing`."""
-    require_no_file(path.parent)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, suffix=".tmp") as folder:
-            yield Path(folder)
-    except OSError as error:
-        if error.errno is None or error.errno not in DISK_FULL:
-            raise
-        full = OSError(Errors.F042.format(path=path, reason=os.strerror(error.errno)))
-        full.errno = error.errno
-        raise full from error
-
-
-def _put_back(unfinished: Path) -> None:
-    """Restore an old folder if no new one took its place."""
-    for old in unfinished.glob("old/*"):
-        if not (path := unfinished.parent / old.name).exists():
-            os.replace(old, path)
+        yield new  # a package's name counts
+        if path.is_dir():  # no system replaces a folder in one step
+            os.replace(path, old)
+        os.replace(new, path)
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes left of `replacing` and `replacing_folder`. No other process may
-    be writing to the folder."""
-    for unfinished in folder.glob(UNFINISHED):
-        _put_back(unfinished)
+    """Remove what killed processes left of `replacing`. No other process may be writing to the
+    folder."""
+    for unfinished in folder.glob("tmp*.tmp"):
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
