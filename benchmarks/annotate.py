@@ -20,7 +20,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import cycle, islice
+from itertools import accumulate, cycle, islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -146,8 +146,9 @@ def annotated(
     file = out.with_suffix(".txt")
     file.write_text("".join(f"{text}\n" for text in texts(rows)), "utf-8")
     clock = Clock()
+    done = accumulate(repeat(shard_rows))
     settings = Settings(str(path), shard_rows=shard_rows)
-    run([str(file)], str(out), settings, cluster, lambda done, all: clock.mark(rows * done / all))
+    run([str(file)], str(out), settings, cluster, lambda n: n and clock.mark(next(done)))
     return clock.figures()
 
 

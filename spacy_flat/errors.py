@@ -114,8 +114,6 @@ F119 {path}: can't read the JSON array: {problem}. Correct it, or write one reco
 # F12x to F14x: fetching corpora; the command line
 F134 {path}: not a file of Docs ({reason}). Give a .spacy file, as written by `python -m spacy flat
   convert` and DocBin.to_disk.
-F135 Can't use GPU {gpu}: {reason}. Install CuPy for your CUDA version, for example with: pip
-  install 'spacy[cuda12x]'; or leave out --gpu-id to use the CPU.
 F136 Can't choose a {kind} in the pipeline {source!r}. Found: {components}. {advice}
 F137 No text given. Give texts after the pipeline, or a file with --file.
 F138 {path}: a file, but a folder was expected. Choose another path.
@@ -374,8 +372,6 @@ F447 {path}: cannot resume: changed since the start: {name}. Restore it, choose 
   delete this one to start again.
 
 # F46x to F48x: annotating at scale
-F462 {path}: unknown file type. Rename it: text files end in one of {suffixes}, and .jsonl and .txt
-  may be compressed (.gz, .bz2, .zst).
 F466 {paths}: no text files found. Their names must end in one of {suffixes}.
 F467 {name!r} is neither an installed pipeline nor a folder. Check the name, or install it.
 F468 There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute.
@@ -384,18 +380,13 @@ F470 Can't start Ray or join its cluster ({address}): {reason}. Check the addres
 F471 No actor could load the pipeline: {reason}
 F473 The line can't be read as UTF-8 or as a JSON object: {reason}
 F474 Under {key!r} is {found}. Name the key or column of the texts with --text.
-F475 The text or the id contains half of a surrogate pair, so it isn't Unicode.
 F476 No column of text {column!r} among {columns}. Name the column of the texts with --text.
 F477 {address}: can't open this address: {reason}
-F478 The value of doc._.{name} can't be written as {type}: {reason}. Choose another type with
-  --attribute {name}:TYPE, or leave it out.
-F479 There is already a column {name!r}. Leave out this attribute.
-F480 {path}: can't be written: {reason}. Finished shards stay: run the command again.
 F481 {name}: can't be read (further): {reason}
 F482 {count} of {shards} shards are not finished, among them {names}. Run the same command again. If
   an actor dies each time, it may lack memory: try fewer --actors.
 F483 {count} failed. See the column `error` of {path} for the reasons.
-F484 The cluster has no GPU, or fewer than an actor needs. Lower --gpus-per-actor, or leave it out
+F484 The cluster has no GPU, or fewer than the actors need. Lower --gpus-per-actor, or leave it out
   to use CPUs.
 """)
 
@@ -440,13 +431,10 @@ W370 Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted tex
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
 W400 {name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} characters.
   Cut the texts into sentences, or raise longest_pair in [components.{name}.model.text].
-W402 No name in {path} was used: no component of {pipeline} found an entity in the texts. Names are
-  only used if a component before the translator sets doc.ents.
 W403 {name}: no component before it finds entities, so it makes up names: 北京 may become "Tokyo".
   Put a recogniser before it: nlp = spacy.load("zh_flat_msra"), then nlp.add_pipe({name!r},
   source=spacy.load("zh_seq2seq_tatoeba")). To translate without one, set carry_names = false.
 W405 {path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its
   translation. The text to translate comes first: if the columns or files are swapped, exchange them
   and convert again.
-W460 Ignoring {count} of unknown type in the folders: {names}.
 """)

@@ -9,12 +9,10 @@ import posixpath
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import NativeFile
 from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
@@ -26,15 +24,14 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 MANIFEST, ROWS = "manifest.json", "rows"
-TYPES = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
 ENTITY = pa.struct(
-    [
-        ("start", pa.int32()),
-        ("end", pa.int32()),
-        ("label", pa.string()),
-        ("text", pa.string()),
-        ("confidence", pa.float64()),
-    ]
+    {
+        "start": pa.int32(),
+        "end": pa.int32(),
+        "label": pa.string(),
+        "text": pa.string(),
+        "confidence": pa.float64(),
+    }
 )
 
 
@@ -75,20 +72,12 @@ class Folder:
         if self.names(ROWS):
             with self.fs.open_input_file(posixpath.join(self.path, MANIFEST)) as file:
                 before = json.loads(file.read())
-            changed = [name for name, value in identity.items() if before.get(name) != value]
-            if changed:
-                listed = ", ".join(changed[:3]) + " …" * (len(changed) > 3)
-                raise ValueError(Errors.F447.format(path=self.address, name=listed))
+            for name, value in identity.items():
+                if before.get(name) != value:
+                    raise ValueError(Errors.F447.format(path=self.address, name=name))
         self.fs.create_dir(posixpath.join(self.path, ROWS), recursive=True)
         with self.replacing(MANIFEST) as file:
             file.write(json.dumps(identity, ensure_ascii=False).encode())
-
-    @contextmanager
-    def writing(self, shard: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-        """The file of a shard, to write its rows to."""
-        name = f"{ROWS}/{shard}.parquet"
-        with self.replacing(name) as file, pq.ParquetWriter(file, schema) as writer:
-            yield writer
 
     @contextmanager
     def replacing(self, name: str) -> Iterator[NativeFile]:
@@ -108,66 +97,15 @@ class Folder:
             raise
 
 
-@dataclass(frozen=True)
-class Attribute:
-    """A `doc._` attribute with the type of its column."""
-
-    name: str
-    type: str
-
-    def value(self, doc: Doc) -> Any:
-        """The value for the column. Columns of text hold other values as JSON.
-
-        Raises ValueError (F478) for a value that the column can't hold.
-        """
-        value = doc._.get(self.name)
-        if value is None or (isinstance(value, str) and self.type == "text"):
-            return value
-        try:
-            if self.type == "text":
-                return json.dumps(value, ensure_ascii=False, default=lambda each: each.tolist())
-            scalar = pa.scalar(value, TYPES[self.type]).as_py()
-            if self.type == "int" and scalar != value:
-                raise ValueError(f"{value} is not whole")
-            return scalar
-        except (AttributeError, TypeError, ValueError, pa.ArrowException) as error:
-            message = Errors.F478.format(name=self.name, type=self.type, reason=error)
-            raise ValueError(message) from error
+def schema_of(attributes: Sequence[str]) -> pa.Schema:
+    columns = {"id": pa.string(), "text": pa.string(), "entities": pa.list_(ENTITY)}
+    columns["cats"] = pa.map_(pa.string(), pa.float64())
+    return pa.schema({**columns, **dict.fromkeys((*attributes, "error"), pa.string())})
 
 
-def parse_attributes(texts: Sequence[str]) -> list[Attribute]:
-    """Read "NAME" or "NAME:TYPE". Raises ValueError for an unknown type (F118), and for the name of
-    another column (F479)."""
-    attributes: dict[str, Attribute] = {}
-    for text in texts:
-        name, _, type = text.partition(":")
-        if name in ("id", "text", "entities", "cats", "error", *attributes):
-            raise ValueError(Errors.F479.format(name=name))
-        if (type or "text") not in TYPES:
-            words = {"what": "type", "name": type, "names": ", ".join(TYPES)}
-            raise ValueError(Errors.F118.format(**words))
-        attributes[name] = Attribute(name, type or "text")
-    return list(attributes.values())
-
-
-def schema_of(attributes: Sequence[Attribute]) -> pa.Schema:
-    return pa.schema(
-        [
-            ("id", pa.string()),
-            ("text", pa.string()),
-            ("entities", pa.list_(ENTITY)),
-            ("cats", pa.map_(pa.string(), pa.float64())),
-            *((attribute.name, TYPES[attribute.type]) for attribute in attributes),
-            ("error", pa.string()),
-        ]
-    )
-
-
-def record_of(
-    id: str, doc: Doc, attributes: Sequence[Attribute], schema: pa.Schema
-) -> dict[str, Any]:
-    """The row of a Doc, with character offsets. Raises ValueError (F478), and pyarrow's errors for
-    bad categories."""
+def record_of(id: str, doc: Doc, attributes: Sequence[str], schema: pa.Schema) -> dict[str, Any]:
+    """The row of a Doc, with character offsets. Raises errors of JSON and pyarrow for values that
+    can't be written."""
     entities = [
         {
             "start": ent.start_char,
@@ -178,7 +116,19 @@ def record_of(
         }
         for ent in doc.ents
     ]
-    record = {"id": id, "text": doc.text, "entities": entities, "cats": list(doc.cats.items())}
-    record |= {attribute.name: attribute.value(doc) for attribute in attributes}
+    record: dict[str, Any] = {
+        "id": id,
+        "text": doc.text,
+        "entities": entities,
+        "cats": list(doc.cats.items()),
+    }
+    record |= {attribute: as_text(doc._.get(attribute)) for attribute in attributes}
     pa.array([record], pa.struct(list(schema)))  # raises the errors of this row
     return record
+
+
+def as_text(value: object) -> str | None:
+    """The value of an attribute; JSON for other values than strings."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=lambda each: each.tolist())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import Errors
@@ -17,9 +15,9 @@ class Settings:
     """What every process of a run needs to know.
 
     pipeline: name of a package, or absolute path of a folder.
-    code: Python files with registered functions.
+    code: Python file with registered functions; "" for none.
     text, id: keys or columns of the input.
-    attributes: "NAME" or "NAME:TYPE" of the `doc._` attributes to write.
+    attributes: names of the `doc._` attributes to write.
     shard_rows: most rows of an output file.
     batch_size: in characters.
     gpu: run spaCy on a GPU.
@@ -27,7 +25,7 @@ class Settings:
     """
 
     pipeline: str
-    code: tuple[str, ...] = ()
+    code: str = ""
     text: str = "text"
     id: str = "id"
     attributes: tuple[str, ...] = ()
@@ -37,39 +35,22 @@ class Settings:
     device: str = ""
 
     def identity(self) -> dict[str, object]:
-        """What the output depends on. Raises ValueError (F467) if the pipeline isn't found."""
-        return {
-            "pipeline": digest(files_within(find_pipeline(self.pipeline))),
-            "code": digest(map(Path, self.code)),
-            "text": self.text,
-            "id": self.id,
-            "attributes": list(self.attributes),
-            "shard_rows": self.shard_rows,
-            "shard_characters": SHARD_CHARACTERS,
-        }
+        """What the output depends on. Raises as `description_of`."""
+        free = ("batch_size", "gpu", "device")
+        kept = {name: value for name, value in asdict(self).items() if name not in free}
+        described = description_of(self.pipeline)
+        return {**kept, "pipeline": described, "attributes": list(self.attributes)}
 
 
-def find_pipeline(name: str) -> Path:
-    """The folder of a pipeline. Raises ValueError (F467) unless it is a package or a folder."""
+def description_of(pipeline: str) -> list[str]:
+    """Config and metadata, with the scores in training, which tell pipelines from one another.
+
+    Raises ValueError (F467) unless the pipeline is a package or a folder.
+    """
     from spacy.util import get_package_path, is_package
 
-    if is_package(name):
-        return Path(get_package_path(name))
-    if not Path(name).is_dir():
-        raise ValueError(Errors.F467.format(name=name))
-    return Path(name)
-
-
-def files_within(folder: Path) -> list[Path]:
-    """The sorted files of a pipeline, without Python's caches."""
-    return sorted(
-        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    )
-
-
-def digest(paths: Iterable[Path]) -> str:
-    """SHA-256 of names and contents."""
-    content = hashlib.sha256()
-    for path in paths:
-        content.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
-    return content.hexdigest()
+    folder = get_package_path(pipeline) if is_package(pipeline) else Path(pipeline)
+    files = [*sorted(folder.rglob("config.cfg")), *sorted(folder.rglob("meta.json"))]
+    if not files:
+        raise ValueError(Errors.F467.format(name=pipeline))
+    return [file.read_text("utf-8") for file in files]

@@ -20,7 +20,6 @@ TextFile = Annotated[
     Path | None,
     typer.Option("--file", "-f", help="File with one text (or pair of texts) per line (UTF-8)"),
 ]
-GpuId = Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")]
 Device = Annotated[
     str,
     typer.Option(
@@ -72,18 +71,3 @@ def check_target(out: Path, source: Path) -> None:
         raise ValueError(Errors.F375.format(path=out, source=source))
     if out.exists() and any(out.iterdir()) and not (out / "meta.json").is_file():
         raise ValueError(Errors.F148.format(path=out))
-
-
-def use_gpu(number: int) -> None:
-    """Let spaCy compute on this GPU; on the CPU for a number below 0.
-
-    Raises ValueError (F135) where that is not possible.
-    """
-    if number < 0:
-        return
-    from thinc.api import require_gpu
-
-    try:
-        require_gpu(number)
-    except (ValueError, RuntimeError) as error:  # CuPy's own are RuntimeErrors
-        raise ValueError(Errors.F135.format(gpu=number, reason=error)) from error

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +11,11 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
-from ..util.files import require_exists
 from ..util.messages import counted
-from ._options import Device, Pipeline, require_installed, several, several_paths
+from ._options import Device, Pipeline, require_installed, several
 
 if TYPE_CHECKING:
-    from ..annotate.run import RunSummary
+    from ..annotate.run import Summary
 
 
 def annotate(
@@ -37,31 +34,24 @@ def annotate(
         typer.Option(
             "--attribute",
             "-a",
-            metavar="NAME[:TYPE],...",
-            help="doc._ attribute to write to a column of this type: text (JSON if not a "
-            "string), float, int or bool",
+            metavar="NAME,...",
+            help="doc._ attribute to write to a column; as JSON if it isn't a string",
         ),
     ] = None,
     text: Annotated[str, typer.Option("--text", help="Key or column of the texts")] = "text",
     id: Annotated[str, typer.Option("--id", help="Key or column of the ids")] = "id",
     code: Annotated[
-        list[Path] | None,
+        Path | None,
         typer.Option(
-            "--code",
-            "-c",
-            help="Python file with registered functions of the pipeline",
+            "--code", "-c", help="Python file with registered functions to import", exists=True
         ),
     ] = None,
     actors: Annotated[
         int,
-        typer.Option(
-            help="Processes with one pipeline each; 0 for one per CPU (or GPU). 0 and 1 also work "
-            "without Ray",
-            min=0,
-        ),
-    ] = 0,
+        typer.Option(help="Processes with one pipeline each; more than one need Ray", min=1),
+    ] = 1,
     gpus_per_actor: Annotated[
-        float, typer.Option(help="GPUs per actor; can be a fraction", min=0.0)
+        float, typer.Option(help="GPUs per actor of Ray; can be a fraction", min=0.0)
     ] = 0.0,
     device: Device = "",
     address: Annotated[
@@ -71,9 +61,6 @@ def annotate(
     shard_rows: Annotated[
         int, typer.Option(help="Maximum number of rows per output file", min=1)
     ] = 2000,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-V", help="Show Ray's own messages and progress")
-    ] = False,
 ) -> None:
     """Annotate large numbers of texts in one or several processes, or on a Ray cluster.
 
@@ -87,44 +74,32 @@ def annotate(
 
     cluster = None
     if actors > 1 or address:
-        for module in ("ray", "pandas"):
-            require_installed(module, "Annotating in several processes", "spacy-flat[distributed]")
-    if actors != 1 or address:
-        if find_spec("ray") and find_spec("pandas"):
-            cluster = Cluster(address, actors, gpus_per_actor, verbose)
-        else:
-            msg.info("Without Ray and pandas: annotating in one process")
-    code_paths = several_paths(code)
-    require_exists(*code_paths)
+        require_installed("ray", "Annotating in several processes", "spacy-flat[distributed]")
+        cluster = Cluster(actors, address, gpus_per_actor)
     settings = Settings(
         pipeline=str(Path(pipeline).resolve()) if Path(pipeline).is_dir() else pipeline,
-        code=tuple(str(path.resolve()) for path in code_paths),
+        code=str(code.resolve()) if code else "",
         text=text,
         id=id,
         attributes=several(attributes),
         shard_rows=shard_rows,
         batch_size=batch_size,
-        gpu=gpus_per_actor > 0,
+        gpu=cluster is not None and gpus_per_actor > 0,
         device=device,
     )
-    with tqdm(unit="B", unit_scale=True, disable=verbose) as bar:
-        summary = run(inputs, out, settings, cluster, partial(show, bar))
+    with tqdm(unit=" rows") as bar:
+        summary = run(inputs, out, settings, cluster, bar.update)
     report(out, summary)
 
 
-def show(bar: tqdm, done: float, total: float) -> None:
-    """Show how much of the input is done."""
-    bar.total = total
-    bar.update(round(done) - bar.n)
-
-
-def report(out: str, summary: RunSummary) -> None:
+def report(out: str, summary: Summary) -> None:
     """Print the result of a run, and exit with 1 if rows failed or are left."""
     msg.good(f"{out}: {counted(summary.rows, 'row')} annotated in this run")
     problems = [*summary.unread]
     if summary.unfinished:
-        names, count = ", ".join(summary.unfinished[:3]), len(summary.unfinished)
-        problems.append(Errors.F482.format(count=count, shards=summary.shards, names=names))
+        names, shards = ", ".join(summary.unfinished[:3]), len(summary.names)
+        count = len(summary.unfinished)
+        problems.append(Errors.F482.format(count=count, shards=shards, names=names))
     if summary.failed:
         failed = counted(summary.failed, "row")
         problems.append(Errors.F483.format(count=failed, path=f"{out}/rows"))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,18 +13,15 @@ import typer
 from tqdm import tqdm
 from wasabi import msg
 
-from ..errors import Errors, Warnings
+from ..errors import Errors
 from ..util.files import replacing
 from ._components import load_component
-from ._options import Component, Device, GpuId, Pipeline, TextFile, lines_of, use_gpu
-from ._table import print_table
+from ._options import Component, Device, Pipeline, TextFile, lines_of
 from .show import show_translation
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import Doc
 
-    from ..translator.component import Seq2SeqTranslator
     from ..translator.writing import Translation
 
 Write = Callable[["Doc", Sequence["Translation"]], object]
@@ -60,7 +56,6 @@ def translate(
     entities: Annotated[
         str, typer.Option(help="Pipeline that finds the entities of the translations")
     ] = "",
-    gpu_id: GpuId = -1,
     device: Device = "",
     component: Component = "",
 ) -> None:
@@ -84,43 +79,24 @@ def translate(
     if (first := next(wanted, None)) is None:
         raise ValueError(Errors.F137)
     terms = name_list(glossary)
-    use_gpu(gpu_id)
     nlp, translator = load_component(
         model, Seq2SeqTranslator, component, device, "seq2seq_translator"
     )
     translator.beam = beam or translator.beam
     translator.names = {**translator.names, **name_list(names)}
     translator.entities = entities or translator.entities
-    any_entities = False
+    before = nlp.pipe_names[: nlp.pipe_names.index(translator.name)]
     with writing(output) as write, tqdm(unit=" lines", disable=output is None) as bar:
         for batch in minibatch(chain([first], wanted), 256):  # type: ignore[no-untyped-call]
-            with nlp.memory_zone():
-                for doc, best in annotated(nlp, translator, batch, n_best, terms):
+            with nlp.memory_zone(), nlp.select_pipes(enable=before):
+                docs = list(nlp.pipe(batch))
+                found = translator.translate(docs, n_best=n_best, glossary=terms)
+                translator.set_annotations(docs, [best[0] for best in found])
+                for doc, best in zip(docs, found, strict=True):
                     write(doc, best)
-                    any_entities = any_entities or bool(doc.ents)
             bar.update(len(batch))
     if output is not None:
         msg.good(str(output))
-    if names is not None and not any_entities:
-        msg.warn(Warnings.W402.format(pipeline=model, path=names))
-
-
-def annotated(
-    nlp: Language,
-    translator: Seq2SeqTranslator,
-    texts: Sequence[str],
-    n_best: int,
-    glossary: Mapping[str, str],
-) -> Iterator[tuple[Doc, Sequence[Translation]]]:
-    """The Docs of texts and their best translations, the first as the components after the
-    translator have changed it."""
-    place = [pipe for _, pipe in nlp.pipeline].index(translator)
-    docs = list(nlp.pipe(texts, disable=nlp.pipe_names[place:]))
-    found = translator.translate(docs, n_best=n_best, glossary=glossary)
-    translator.set_annotations(docs, [best[0] for best in found])
-    docs = list(nlp.pipe(docs, disable=nlp.pipe_names[: place + 1]))
-    for doc, (first, *others) in zip(docs, found, strict=True):
-        yield doc, [replace(first, text=doc._.translation, ents=doc._.translation_ents), *others]
 
 
 @contextmanager
@@ -138,8 +114,7 @@ def show(doc: Doc, best: Sequence[Translation]) -> None:
     msg.divider(doc.text)
     show_translation(doc)
     if len(best) > 1:
-        rows = [(f"{each.score:.4f}", each.text) for each in best]
-        print_table(rows, header=("score", "translation"))
+        msg.table([(f"{each.score:.4f}", each.text) for each in best])
 
 
 def txt_line(text: str, best: Sequence[Translation]) -> str:

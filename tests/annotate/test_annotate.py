@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import json
-import shutil
-import subprocess
 import sys
-import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import failure
 
 from spacy_flat.annotate import run, sources
-from spacy_flat.annotate.run import batches_of
-from spacy_flat.annotate.settings import Settings
-from spacy_flat.annotate.sources import Row
 from spacy_flat.util.files import locked
 
-from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
+from .conftest import Annotate, failed, make_pipeline, rows_of, table, write_lines
 
 TEXTS = [f"重庆{'好' * (n % 5)}{n}" for n in range(10)]
 JSON = "".join(json.dumps({"id": f"r{n}", "text": text}) + "\n" for n, text in enumerate(TEXTS))
@@ -36,17 +27,15 @@ LINES = "".join(f"{text}\n" for text in TEXTS)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 100])
-@pytest.mark.parametrize(
-    "name", ["a.jsonl", "a.ndjson.gz", "a.json.bz2", "a.txt", "a.TXT.gz", "a.parquet"]
-)
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.txt", "a.TXT.gz", "a.parquet"])
 def test_formats(annotate: Annotate, name: str, rows: int) -> None:
     """Every row is there once, however it is packed and cut into shards."""
     if name.endswith(".parquet"):
         columns = pa.table({"other": [0] * 10, "id": [*range(10)], "text": TEXTS})
         pq.write_table(columns, name, row_group_size=4)
     else:
-        pack = {".gz": gzip.compress, ".bz2": bz2.compress}.get(Path(name).suffix, bytes)
-        Path(name).write_bytes(pack((JSON if "json" in name else LINES).encode()))
+        content = (JSON if "json" in name else LINES).encode()
+        Path(name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     annotate(name, "--shard-rows", rows)
     ids = {"json": "r{n}", "txt": f"{name}:{{line}}", "parquet": "{n}"}
     id = next(id for key, id in ids.items() if key in name.lower())
@@ -68,23 +57,22 @@ def test_columns(annotate: Annotate) -> None:
     write_lines(
         Path("a.jsonl"), [{"id": 7, "text": "他在重庆"}, {"id": "x", "text": "今天天气真好"}]
     )
-    annotate("a.jsonl", "--attribute", "length:float,length_twice:int,parts,nothing")
+    annotate("a.jsonl", "--attribute", "length,parts,nothing")
     expected = {
         "id": "7",
         "text": "他在重庆",
         "entities": [{"start": 2, "end": 4, "label": "LOC", "text": "重庆", "confidence": None}],
         "cats": [("long", 0.0)],
-        "length": 4.0,
-        "length_twice": 8,
+        "length": "4",
         "parts": '[["他", 1.5]]',
         "nothing": None,
         "error": None,
     }
     assert table()["7"] == expected
     assert table()["x"]["entities"] == []
-    frame = pd.read_parquet("out/rows")  # as users read a folder
-    assert list(frame.columns) == list(expected)
-    assert list(frame.length_twice) == [8, 12]
+    whole = pq.read_table("out/rows")  # as users read a folder
+    assert whole.column_names == list(expected)
+    assert whole["length"].to_pylist() == ["4", "6"]
 
 
 def test_keys_and_empty_lines(annotate: Annotate) -> None:
@@ -103,8 +91,7 @@ def test_folders_links_and_addresses(annotate: Annotate, tmp_path: Path) -> None
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(f"{name}\n", "utf-8")
     Path("b/a.txt").symlink_to("blob")
-    with pytest.warns(UserWarning, match=r"W460.* 1 file .*in/a\.md"):
-        annotate(f"file://{tmp_path}/in", "in/x/a.txt", "b/a.txt", out=f"file://{tmp_path}/out")
+    annotate(f"file://{tmp_path}/in", "in/x/a.txt", "b/a.txt", out=f"file://{tmp_path}/out")
     assert {id: row["text"] for id, row in table().items()} == {
         "in/x/a.txt:1": "in/x/a.txt",
         "in/y/a.txt:1": "in/y/a.txt",
@@ -134,15 +121,9 @@ def test_rows_that_can_not_be_read(annotate: Annotate) -> None:
     Path("a.jsonl").write_bytes(b"\n".join(lines))
     assert "[F483] 7 rows failed" in annotate("a.jsonl", "--shard-rows", 4, code=1)
     assert set(table()) == {"a", "a.jsonl:9"}
-    assert {id: error[1:5] for id, error in failed().items()} == {
-        "a.jsonl:2": "F473",
-        "a.jsonl:3": "F473",
-        "d": "F474",
-        "e": "F474",
-        "a.jsonl:6": "F473",
-        "g": "F475",
-        "a.jsonl:8": "F473",
-    }
+    unread = {f"a.jsonl:{line}": "F473" for line in (2, 3, 6, 8)}
+    codes = {id: error[1:5] for id, error in failed().items()}
+    assert codes == {**unread, "d": "F474", "e": "F474", "g": "utf-"}
     assert "Under 'text' is nothing." in failed()["d"]
     assert "Under 'text' is no text but 5 (int)." in failed()["e"]
 
@@ -155,8 +136,8 @@ def test_rows_that_the_pipeline_can_not_annotate(annotate: Annotate) -> None:
     assert set(table()) == {"0", "2", "7", "8"}
     assert failed()["1"] == "ValueError: no 坏"
     assert "E088" in failed()["3"]
-    assert "[F478] The value of doc._.odd" in failed()["4"]
-    assert pd.read_parquet("out/rows").set_index("id").text["1"] == "坏"
+    assert "'object'" in failed()["4"]
+    assert rows_of(Path("out"))["1"]["text"] == "坏"
 
 
 def test_files_that_can_not_be_read(annotate: Annotate) -> None:
@@ -187,59 +168,22 @@ def test_output_that_can_not_be_written(annotate: Annotate, monkeypatch: Any) ->
 
     monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     output = annotate("a.txt", "--shard-rows", 1, code=1)
-    assert "no space left. Finished shards stay" in output
+    assert "no space left" in output
     assert len(calls) == 1
     assert not list(Path("out/rows").iterdir())
     Path("file").touch()
-    assert "[F480]" in annotate("a.txt", out="file", code=1)
-
-
-def test_a_pipeline_that_passes_over_what_fails(
-    annotate: Annotate, pipeline: Path, tmp_path: Path
-) -> None:
-    """Its own error handler would let the row go, or write it without annotation."""
-    shutil.copytree(pipeline, tmp_path / "careless")
-    config = (pipeline / "config.cfg").read_text("utf-8")
-    careless = '[nlp.after_pipeline_creation]\n@callbacks = "careless"\n\n[components]\n'
-    config = config.replace("after_pipeline_creation = null\n", "")
-    config = config.replace("[components]\n", careless)
-    (tmp_path / "careless/config.cfg").write_text(config, "utf-8")
-    write_lines(Path("a.jsonl"), [{"id": text, "text": text} for text in ("一", "坏", "二")])
-    annotate("a.jsonl", pipeline="careless", code=1)
-    assert set(table()) == {"一", "二"}
-    assert set(failed()) == {"坏"}
-
-
-def test_batches() -> None:
-    rows = [Row(str(n), "好" * size, "", 0) for n, size in enumerate([3, 3, 4, 30, 1, 1])]
-    batches = [[row.id for row in batch] for batch in batches_of(rows, 9)]
-    assert batches == [["0", "1"], ["2"], ["3"], ["4", "5"]]
-    assert [len(batch) for batch in batches_of(rows[:1] * 2500, 9000)] == [1000, 1000, 500]
+    assert "file" in annotate("a.txt", out="file", code=1)
 
 
 def test_memory_is_bounded(annotate: Annotate, monkeypatch: Any) -> None:
     """Shards of long texts have fewer rows; batches are written as they come."""
-    monkeypatch.setattr(sources, "SHARD_CHARACTERS", 25)
+    monkeypatch.setattr(sources, "SHARD_CHARACTERS", 30)
     write_lines(Path("a.jsonl"), [{"id": str(n), "text": "好" * 10} for n in range(7)])
     annotate("a.jsonl", "--batch-size", 20)
     files = [pq.ParquetFile(path) for path in sorted(Path("out/rows").iterdir())]
     assert [file.metadata.num_rows for file in files] == [3, 3, 1]
     assert [file.num_row_groups for file in files] == [2, 2, 1]
     assert set(table()) == {str(n) for n in range(7)}
-
-
-def test_progress(tmp_path: Path, pipeline: Path) -> None:
-    """In bytes of the input, and of finished shards too."""
-    path = tmp_path / "a.txt"
-    path.write_text(LINES, "utf-8")
-    seen: list[tuple[float, float]] = []
-    for _ in range(2):
-        seen.clear()
-        settings = Settings(str(pipeline), shard_rows=3)
-        run.run([str(path)], str(tmp_path / "out"), settings, None, lambda *at: seen.append(at))
-        assert seen[-1] == (pytest.approx(path.stat().st_size), path.stat().st_size)
-        assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-        assert [round(10 * done / total) for done, total in seen] == [2, 6, 9, 10, 10]
 
 
 # Runs that continue
@@ -267,47 +211,11 @@ def test_finished_shards_are_skipped(annotate: Annotate, stopped: dict[str, int]
     assert not list(Path("out/rows").glob(".*"))
 
 
-def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
-    """It leaves whole shards only. A row that fails is named."""
-    (tmp_path / "notes").mkdir()
-    slow = make_pipeline(tmp_path / "slow", notes=str(tmp_path / "notes"), seconds=0.02)
-    records = [{"id": str(n), "text": "坏" if n == 33 else "好"} for n in range(300)]
-    path = write_lines(tmp_path / "a.jsonl", records)
-    out = tmp_path / "out"
-    words = [
-        "annotate",
-        slow,
-        path,
-        "--out",
-        out,
-        "--shard-rows",
-        10,
-        "--actors",
-        1,
-        "--code",
-        CODE,
-    ]
-    command = [sys.executable, "-m", "spacy", "flat", *map(str, words)]
-    killed = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    while killed.poll() is None and len(list(out.glob("rows/*.parquet"))) < 3:
-        time.sleep(0.1)
-    killed.kill()
-    killed.wait()
-    written = {path: path.stat().st_mtime_ns for path in out.glob("rows/[!.]*")}
-    assert 3 <= len(written) < 30
-    ended = subprocess.run(command, capture_output=True)
-    assert b"1 row failed" in ended.stdout
-    assert {path: path.stat().st_mtime_ns for path in written} == written
-    assert set(table(out)) == {str(n) for n in range(300) if n != 33}
-    assert failed(out) == {"33": "ValueError: no 坏"}
-
-
 @pytest.mark.parametrize(
     ("option", "name"),
     [
         (["--text", "id"], "text"),
         (["--attribute", "length"], "attributes"),
-        (["--code", CODE], "code"),
         (["--shard-rows", "3"], "shard_rows"),
     ],
 )
@@ -319,7 +227,7 @@ def test_other_settings(
 
 
 def test_other_files_and_pipelines(annotate: Annotate, stopped: object, tmp_path: Path) -> None:
-    make_pipeline(tmp_path / "other", seconds=0.001)
+    make_pipeline(tmp_path / "other", notes="other")
     assert "pipeline" in annotate("a.jsonl", "--shard-rows", 2, pipeline="other", code=1)
     with Path("a.jsonl").open("a") as file:
         file.write("{}\n")
@@ -332,12 +240,12 @@ def test_other_files_and_pipelines(annotate: Annotate, stopped: object, tmp_path
 def test_a_run_that_could_not_begin(annotate: Annotate) -> None:
     """Its settings bind nobody."""
     Path("a.txt").write_text("重庆\n", "utf-8")
-    assert "F468" in annotate("a.txt", "--attribute", "lenght:int", code=1)
+    assert "F468" in annotate("a.txt", "--attribute", "lenght", code=1)
     assert not list(Path("out/rows").iterdir())
-    annotate("a.txt", "--attribute", "length:int")
-    assert table()["a.txt:1"]["length"] == 2
+    annotate("a.txt", "--attribute", "length")
+    assert table()["a.txt:1"]["length"] == "2"
     with locked(Path("out")):
-        assert "[F043]" in annotate("a.txt", "--attribute", "length:int", code=1)
+        assert "[F043]" in annotate("a.txt", "--attribute", "length", code=1)
 
 
 def test_the_vocabulary_does_not_grow(annotate: Annotate, monkeypatch: Any) -> None:
@@ -356,15 +264,11 @@ def test_the_vocabulary_does_not_grow(annotate: Annotate, monkeypatch: Any) -> N
 # The command
 
 
-@pytest.mark.parametrize("missing", ["ray", "pandas", "pyarrow"])
+@pytest.mark.parametrize("missing", ["ray", "pyarrow"])
 def test_missing_packages(annotate: Annotate, monkeypatch: Any, missing: str) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    Path("a.txt").write_text("重庆\n", "utf-8")
-    assert "[F030]" in annotate("a.txt", "--actors", 2, code=1)
-    if missing != "pyarrow":
-        assert "[F030]" in annotate("a.txt", "--address", "auto", code=1)
-        annotate("a.txt", "--actors", 0)
-        assert table()["a.txt:1"]["entities"][0]["text"] == "重庆"
+    for option in (("--actors", 2), ("--address", "auto")):
+        assert "[F030]" in annotate("a.txt", *option, code=1)
 
 
 @pytest.mark.parametrize(
@@ -372,22 +276,14 @@ def test_missing_packages(annotate: Annotate, monkeypatch: Any, missing: str) ->
     [
         (["nothing.jsonl"], "[F001] nothing.jsonl: no such file or folder"),
         (["nowhere://a/b"], "[F477]"),
-        (["a.doc"], "[F462] a.doc: unknown file type"),
+        (["a.doc"], "[F466] a.doc: no text files found"),
         (["empty"], "[F466] empty: no text files found"),
-        (["a.jsonl", "--attribute", "length:number"], "[F118] There is no type 'number'"),
-        (["a.jsonl", "--attribute", "error"], "[F479] There is already a column 'error'"),
-        (["a.jsonl", "--attribute", "length,length"], "[F479] There is already a column 'length'"),
     ],
 )
 def test_mistakes(annotate: Annotate, arguments: list[str], code: str) -> None:
-    write_lines(Path("a.jsonl"), [{"text": "好"}])
     Path("a.doc").touch()
     Path("empty").mkdir()
     assert code in annotate(*arguments, code=1)
-
-
-def test_no_pipeline(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "a.jsonl", [{"text": "好"}])
-    words = ["annotate", "no_pipeline", path, "--out", tmp_path / "out"]
-    assert "[F467] 'no_pipeline' is neither an installed pipeline" in failure(*words)
-    assert not (tmp_path / "out").exists()
+    message = annotate(*arguments, pipeline="no_pipeline", code=1)
+    assert "[F467] 'no_pipeline' is neither an installed pipeline" in message
+    assert not Path("out").exists()

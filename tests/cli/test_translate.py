@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import commands
-import pytest
 from commands import printed
 from translator.conftest import english
 
@@ -55,16 +54,10 @@ def test_line_by_line(translation_pipeline: Path, tmp_path: Path) -> None:
     best, other = records[0]["translations"]
     assert best["text"] == first
     assert best["score"] > other["score"]
-    assert best["ents"][0] == {
-        "text": "Wang Fang",
-        "label": "PER",
-        "start": 0,
-        "end": 9,
-        "source": [0, 2],
-    }
+    ent = {"text": "Wang Fang", "label": "PER", "start": 0, "end": 9, "source": [0, 2]}
+    assert best["ents"][0] == ent
     shown = run(*options, "--glossary", tmp_path / "glossary.tsv", "--n-best", "2")
     assert "adore" in shown
-    assert "score" in shown
 
 
 def test_what_can_not_be_written(translation_pipeline: Path, tmp_path: Path) -> None:
@@ -93,10 +86,3 @@ def test_what_is_not_there(
     assert "F136" in failure(pairs_pipeline, TEXT)
     (tmp_path / "names.tsv").write_text("王芳\n", "utf-8")
     assert "F425" in failure(translation_pipeline, TEXT, "--names", f"{tmp_path}/names.tsv")
-    (tmp_path / "names.tsv").write_text("王芳\tFang Wang\n", "utf-8")
-    assert "W402" in run(translation_pipeline, "你好", "--names", f"{tmp_path}/names.tsv")
-
-
-@pytest.mark.parametrize("beam", ["0", "101", "x"])
-def test_beams_are_numbers(translation_pipeline: Path, beam: str) -> None:
-    run(translation_pipeline, TEXT, "--beam", beam, code=2)
