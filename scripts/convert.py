@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -21,7 +21,7 @@ from published import CORPORA, GROUPS, members
 from spacy.tokens import Doc
 
 from spacy_flat.cli.convert import report
-from spacy_flat.corpora.convert import FORMATS, find_format, read_file
+from spacy_flat.corpora.convert import FORMATS, read_corpus
 from spacy_flat.corpora.docs import new_docs
 from spacy_flat.corpora.formats import ConvertOptions, CorpusFormat, Summary
 from spacy_flat.util.files import replacing
@@ -72,7 +72,9 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
     corpus = CORPORA[name]
     if general and corpus.general is None:
         raise ValueError(f"{name} has no mapping to the general labels.")
-    options = ConvertOptions(**{**corpus.options, **((corpus.general or {}) if general else {})})
+    declared = dict(corpus.general or {}) if general else {}
+    longest = declared.pop("longest", {})
+    options = ConvertOptions(**{**corpus.options, **declared})
     files = {
         key: (data / name / file.name, replace(options, **corpus.others.get(key, {})))
         for key, file in corpus.files.items()
@@ -80,7 +82,7 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
     for path, _ in files.values():
         if not path.is_file():
             raise ValueError(f"{path} does not exist. Run: python scripts/fetch.py {name}")
-    form = FORMATS[find_format(*next(iter(files.values())))]
+    form = FORMATS[options.format]
     parts = dict(corpus.made_of) or {part: (part,) for part in files}
     keys_of_training = parts.pop("train")
     left_out = read_files(files[key] for key in corpus.left_out)
@@ -89,7 +91,7 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
     for kind, keys in parts.items():
         part = Part(out / f"{kind}.spacy", form)
         for doc in read_files((files[key] for key in keys), part.summary):
-            part.add(doc)
+            part.add(without_long(doc, longest))
             known.add(key_of(doc))
             texts.update(texts_of(doc))
         yield part.write()
@@ -104,7 +106,7 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
             continue
         part = dev if is_held_out(number, corpus.dev_share) else train
         for doc in group:
-            part.add(doc)
+            part.add(without_long(doc, longest))
         number += 1
     if corpus.dev_share:
         yield dev.write()
@@ -116,11 +118,20 @@ def read_files(
 ) -> Iterator[Doc]:
     """Yield the Docs of files, and add their repairs to `total`."""
     for path, options in files:
-        name = find_format(path, options)
-        summary = Summary(FORMATS[name], options.repair)
-        yield from read_file(path, name, options, summary)
+        summary, docs = read_corpus(path, options)
+        yield from docs
         if total is not None:
             total.repairs += summary.repairs
+
+
+def without_long(doc: Doc, longest: Mapping[str, int]) -> Doc:
+    """A Doc whose entities with more characters than their label may have become missing
+    annotation."""
+    long = [ent for ent in doc.ents if len(ent.text) > longest.get(ent.label_, len(ent.text))]
+    if long:
+        kept = [ent for ent in doc.ents if ent not in long]
+        doc.set_ents(kept, missing=long, default="unmodified")
+    return doc
 
 
 def texts_of(doc: Doc) -> list[str]:

@@ -31,7 +31,8 @@ class Corpus:
     task: what its annotation is for.
     files: by part (train, dev, test), or by the keys in `made_of`.
     options: how to read it, as `ConvertOptions`. others: other options of single files.
-    general: the same, with the labels of configs/zh_flat_general.cfg.
+    general: the same, with the labels of configs/zh_flat_general.cfg; also the characters of the
+        `longest` entities of a label to keep.
     no_download: why its files have no URL.
     archive: the public archive from which msra.py cuts the parts.
     embedded: its folder is in this project's folder, where scripts run.

@@ -89,25 +89,14 @@ F104 {path}, line {line}: {tag!r} continues an entity, but no entity of this typ
 F105 {path}, line {line}: the {label} entity that ends here has no closing {tag} tag. Correct it,
   name another --format, or close it with --repair.
 F107 {path}, line {line}: the {label} entity at {offsets} is empty, or outside the text of {length}
-  characters.{kind} Correct the offsets. With --repair, the text counts as not annotated where the
-  entity may be.
+  characters.{kind} Correct the offsets, or treat such texts as not annotated with --repair.
 F108 {path}, line {line}: the {label} entity {surface!r} is not at {offsets}.{problem} Correct the
-  offsets (ends are inclusive in CLUENER, otherwise exclusive), or look for the entity with
-  --repair.
+  offsets (ends are inclusive in CLUENER, otherwise exclusive), or treat such texts as not annotated
+  with --repair.
 F109 {path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity
   {other_surface!r}. Delete one, or keep the longer one with --repair.
-F110 {path}, sentence at line {line}: the {label} entity {surface!r} starts or ends with whitespace,
-  which spaCy does not allow. Correct it, or trim it with --repair.
-F111 {path}, line {line}: unit {unit!r} does not begin with the prefix {prefix!r}, or is nothing
-  else. Correct it, or drop --strip-prefix.
-F113 {path}: the lines end with carriage returns only, as on old Macs. Convert the file first: tr
-  '\r' '\n' < IN > OUT
-F114 {path}: each unit ends with its position in a word ({units} …), which would become text. Add
-  --strip-position, as for Weibo.
 F115 {path}: the units look like words of a language that is written with spaces ({units} …). Add
   --words to keep the spaces.
-F116 {path}: {n:,} repairs in {total} ({done}), more than {most:.0%}; nothing was written. If the
-  format isn't {format}, name another --format; if it is, correct the file.
 F118 There is no {what} {name!r}. Choose one of: {names}.
 F119 {path}: can't read the JSON array: {problem}. Correct it, or write one record per line.
 
@@ -119,8 +108,6 @@ F137 No text given. Give texts after the pipeline, or a file with --file.
 F138 {path}: a file, but a folder was expected. Choose another path.
 F142 {path}: spaCy ignores training files whose name does not end in .spacy. Name the output
   {path}.spacy
-F143 {path}: a .spacy file is already converted. Use it with `spacy train`, or give the corpus file
-  that it was made from.
 F145 {source}: not a word list, nor the folder or package of a pipeline. Check the path, or install
   the package.
 F146 {path}: the output must be a {suffix} file. Name it {path}{suffix}
@@ -129,8 +116,8 @@ F149 No names to choose from. Set corpora, names or persons in [corpora.train.au
   exchange, lists and tables to 0.
 
 # F15x to F17x: corpora of pairs and poems; what commands read
-F150 {path}: {found} fits all lines. Name the format with --format; each starts like this (⇥ is a
-  TAB, ⏎ a line end):
+F150 {path}: {problem}. Name the format with --format; each starts like this (⇥ is a TAB, ⏎ a line
+  end):
   {formats}
 F151 {path}, line {line}: {found}, but expected {wanted}. Correct the line.
 F152 {path}, line {line}: can't read the quotes ({problem}). Put texts that contain commas or quotes
@@ -141,9 +128,6 @@ F155 {path}, line {line}: the last column, {found!r}, is not a number as on the 
 F156 {path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record.
 F157 {path}, line {line}: the label {found} looks like a score. Add --scores to read labels as
   numbers, or use names or whole numbers as labels.
-F159 {path}: {labels:,} different labels in {pairs:,} pairs, so the last column does not look like
-  labels. Order the columns text, text, label, name them in the first line (sentence1, sentence2,
-  label), or add --scores if they are numbers.
 F161 The text has {length} characters, but a picture shows at most {limit}. Draw part of it.
 F162 {text!r} contains a stray byte or half of a surrogate pair, so it isn't Unicode. Use the
   terminal's encoding, usually UTF-8.
@@ -154,8 +138,6 @@ F165 Invalid weight {weight} for {name!r}. spacy-flat.MixedCorpus.v1 needs weigh
 F166 {name}: no component to show. The demo page only shows components of this package, but found:
   {components}.
 F167 Can't use port {port}: {reason}. Choose another one with --port.
-F168 --longest {value!r}: declare each label once, as LABEL=NUMBER, the characters of the longest
-  entity to keep.
 F170 {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a Chinese
   character nor punctuation, and often replaces a lost character. Correct it, drop the poem with
   --repair, or accept any text, one per line, with --format lines.
@@ -342,10 +324,6 @@ F400 Component {name!r} can't learn from any of the {n} training pairs: each has
 F403 Can't initialise {name!r}: no training example has a text and a translation in
   doc._.translation. Convert the corpus with `python -m spacy flat convert`, or set
   doc._.translation of the reference Docs.
-F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two files must match
-  line by line: add the missing one.
-F424 {path}: in the format parallel, translations are in a second file, line by line. Name it with
-  --target.
 F425 {path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. Correct
   the line, or make it a comment with #.
 F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete one
@@ -397,10 +375,13 @@ class Warnings(metaclass=_Coded):
     texts = _read(r"""
 W001 The lexicon ignores {count} of the words: {words}. A word has 2 to {longest}
   characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF).
-W160 {path}: no entity has the labels {labels}, which --coarse or --longest declares. Check the
-  spelling; the file has: {found}.
+W160 {path}: no entity has the labels {labels}, which --coarse declares. Check the spelling; the
+  file has: {found}.
 W161 The augmenter's persons = {persons} are labels that no name in its corpora and lists has. It
   adds names with them all the same: check their spelling.
+W162 {path}: {n} of {total} entities start or end with punctuation, or within a word, such as
+  {surface!r} (line {line}). If all are shifted, correct the offsets: they count characters from 0,
+  and the end is the character after the entity.
 W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower
   learn_rate or set clip_norm in [training.optimizer].
 W300 {name}: only {share:.1%} of the {kind} of the training texts have a pretrained vector. Check

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wasabi import msg
 
-from ..corpora.cells import csv_lines, tab_lines
+from ..corpora.records import csv_lines, tab_lines
 from ..errors import Errors, Warnings
 from ..util.files import read_text_lines, suffix_of
 

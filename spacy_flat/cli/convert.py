@@ -45,21 +45,10 @@ def convert(
     scores: Annotated[
         bool, typer.Option("--scores", help="Labels of pairs are scores, not classes")
     ] = False,
-    target: Annotated[
-        Path | None,
-        typer.Option("--target", "-t", help="File with the translation of each line", exists=True),
-    ] = None,
     coarse: Annotated[
         list[str] | None,
         typer.Option(
             help="Labels that an entity label stands for: ORG=ORG,COMPANY; EDU= drops its entities"
-        ),
-    ] = None,
-    longest: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Characters of the longest entity of a label to keep: address=4; longer ones "
-            "become missing annotation"
         ),
     ] = None,
     unannotated: Annotated[
@@ -70,10 +59,9 @@ def convert(
 
     Formats: column files with BIO, BMES or BIOES tags; JSON with character offsets
     (CLUENER, spaCy, doccano, Label Studio, Prodigy); pairs in TSV, CSV or JSON; poems separated by
-    blank lines, or in JSON; translations in TSV or, with --target, in two files line by line; any
-    texts, one per line, with --format lines. JSON has one record per line, or one array. All files
-    are UTF-8. A defect raises an error that names the file and line. Poems, lines, translations and
-    tables without a header need --format.
+    blank lines, or in JSON; translations in TSV; any texts, one per line, with --format lines. JSON
+    has one record per line, or one array. All files are UTF-8. A defect raises an error that names
+    the file and line. Only columns and JSON do without --format.
 
     Several values of an option are separated by commas, or the option is repeated.
     """
@@ -84,9 +72,7 @@ def convert(
         strip_prefix=strip_prefix,
         strip_position=strip_position,
         scores=scores,
-        target=target,
         coarse=entries(coarse),
-        longest=entries(longest),
         unannotated=several(unannotated),
     )
     summary = convert_file(input_path, output_path, options)
@@ -101,13 +87,12 @@ def report(path: Path, summary: Summary, left_out: int = 0) -> None:
 
     left_out: Docs that stand in another part of the corpus, or twice.
     """
-    sizes = counted(summary.docs, summary.form.noun), counted(summary.characters, "character")
+    sizes = counted(summary.docs, "text"), counted(summary.characters, "character")
     msg.good(f"{path}: {', '.join(sizes)}")
-    if summary.form.label:
-        labelled = counted(summary.labels.total(), summary.form.label)
-        msg.info(labelled + listed(summary.labels))
+    if summary.labels:
+        msg.info(counted(summary.labels.total(), "label") + listed(summary.labels))
     if left_out:
-        what = counted(left_out, summary.form.noun)
+        what = counted(left_out, "text")
         msg.info(f"{what} left out: in another part or corpus, or repeated")
     if summary.skipped:
         skipped = counted(summary.skipped, "record")

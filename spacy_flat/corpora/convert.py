@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields
 from itertools import islice
@@ -12,11 +12,9 @@ from typing import Any
 from spacy.tokens import Doc
 
 from ..errors import Errors
-from ..util.files import read_text_lines, replacing
-from ..util.messages import counted
+from ..util.files import replacing
 from . import entities, pairs, parallel, poems
-from .cells import SAMPLE
-from .columns import detect_scheme
+from .columns import column_lines, schemes_of
 from .docs import new_docs
 from .formats import ConvertOptions, CorpusFormat, Summary
 from .offsets import layout_of
@@ -25,61 +23,53 @@ from .records import has_records, read_records
 FORMATS: dict[str, CorpusFormat] = (
     entities.FORMATS | pairs.FORMATS | poems.FORMATS | parallel.FORMATS
 )
+SAMPLE = 1000  # lines by which a format is detected
 
-MAX_REPAIRS = 0.05  # share of the Docs or of the labels, whichever are more
+Fit = tuple[str, int]  # a format, and a number of columns
 
 
 def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary:
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
-    Raises ValueError with the file and line of a defect, for a source that is converted already
-    (F143), and if spaCy would ignore `target` because of its name (F142); `target` is then left as
-    it was.
+    Raises ValueError with the file and line of a defect, and if spaCy would ignore `target` because
+    of its name (F142); `target` is then left as it was.
     """
-    if source.suffix == ".spacy":
-        raise ValueError(Errors.F143.format(path=source))
     if target.suffix != ".spacy":
         raise ValueError(Errors.F142.format(path=target))
-    name = find_format(source, options)
-    summary = Summary(FORMATS[name], options.repair)
+    summary, found = read_corpus(source, options)
     docs = new_docs()
-    for doc in read_file(source, name, options, summary):
+    for doc in found:
         docs.add(doc)
     with replacing(target) as temporary:
         docs.to_disk(temporary)
     return summary
 
 
-def read_file(path: Path, name: str, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
-    """Yield the Docs of a file of the format `name`, and count them in `summary`.
+def read_corpus(path: Path, options: ConvertOptions) -> tuple[Summary, Iterator[Doc]]:
+    """The Docs of a file, and counts that grow while the Docs are read. Raises ValueError as
+    `convert_file`, also if there is no Doc (F010)."""
+    form = FORMATS[find_format(path, options)]
+    summary = Summary(form, options.repair)
 
-    Raises ValueError as `convert_file`, at the end where there was no Doc (F010) or more was
-    repaired than `MAX_REPAIRS` (F116): the file probably has another format.
-    """
-    for doc in FORMATS[name].read(path, options, summary):
-        summary.add(doc)
-        yield doc
-    if not summary.docs:
-        raise ValueError(Errors.F010.format(path=path, what="sentence"))
-    n, n_labels = summary.repairs.total(), summary.labels.total()
-    total, noun = max((summary.docs, summary.form.noun), (n_labels, summary.form.label))
-    if n > MAX_REPAIRS * total:
-        done = ", ".join(f"{kind} {count:,}" for kind, count in summary.repairs.most_common())
-        words = {"n": n, "total": counted(total, noun), "done": done, "most": MAX_REPAIRS}
-        raise ValueError(Errors.F116.format(path=path, format=name, **words))
+    def read() -> Iterator[Doc]:
+        for doc in form.read(path, options, summary):
+            summary.add(doc)
+            yield doc
+        if not summary.docs:
+            raise ValueError(Errors.F010.format(path=path, what="sentence"))
+
+    return summary, read()
 
 
 def find_format(path: Path, options: ConvertOptions) -> str:
     """The name of the format of a file: the one asked for, or the detected one.
 
     Raises ValueError for an unknown name (F118), for options that the format does not take (F174),
-    for a file without line feeds (F113), and as `detect_format`.
+    and as `detect_format`.
     """
     name = options.format
-    if "\r" in next((text for _, text in read_text_lines(path)), ""):
-        raise ValueError(Errors.F113.format(path=path))
     if name == "auto":
-        name = "parallel" if options.target else detect_format(path)
+        name = detect_format(path)
     elif name not in FORMATS:
         names = f"auto, {', '.join(FORMATS)}"
         raise ValueError(Errors.F118.format(what="format", name=name, names=names))
@@ -92,34 +82,54 @@ def find_format(path: Path, options: ConvertOptions) -> str:
 
 
 def detect_format(path: Path) -> str:
-    """The format of a file by the keys of JSON, by tags in columns, or by the header of a table of
-    pairs, where only one fits every line read. Others have to be named.
+    """The format of a file by the keys of JSON or by tags in columns, where only one fits all of
+    the first lines. Others have to be named.
 
     Raises ValueError for a file without text (F010), for broken JSON (F119, F156), and unless
-    exactly one format fits all of the first lines (F150).
+    exactly one format fits (F150).
     """
-    if not any(text.strip() for _, text in read_text_lines(path)):
+    if has_records(path):
+        found = fitting(path, read_records(path), formats_of)
+    else:
+        lines = ((line, text) for line, text in column_lines(path) if text)
+        found = fitting(path, lines, schemes_of)
+        found = found[:1]  # schemes differ by the tags that occur
+    if len(found) > 1:
+        raise unclear(path, f"{' and '.join(found)} fit all lines")
+    return found[0]
+
+
+def fitting(
+    path: Path, items: Iterable[tuple[Any, Any]], fits_of: Callable[[Any], set[Fit]]
+) -> list[str]:
+    """The formats that fit the first items, in the order of `FORMATS`. Raises ValueError (F010,
+    F150)."""
+    found: set[Fit] = set()
+    for line, item in islice(items, SAMPLE):
+        fits = fits_of(item)
+        if not (fits & found if found else fits):
+            names = " or ".join(sorted(name for name, _ in found))
+            wanted = f"the format {names} of the lines before it" if names else "any format"
+            raise unclear(path, f"line {line}, {str(item)[:50]!r}, doesn't fit {wanted}")
+        found = fits & found or fits
+    if not found:
         raise ValueError(Errors.F010.format(path=path, what="sentence"))
-    fitting = {name for name in (detect_scheme(path), pairs.detect_table(path)) if name}
-    if not fitting and has_records(path):
-        found = [formats_of(record) for _, record in islice(read_records(path), SAMPLE)]
-        fitting = set.intersection(*found)
-    if len(fitting) != 1:
-        words = {
-            "found": " and ".join(sorted(fitting)) or "no format",
-            "formats": "".join(f"\n{name:>13}: {form.example}" for name, form in FORMATS.items()),
-        }
-        raise ValueError(Errors.F150.format(path=path, **words))
-    return fitting.pop()
+    return sorted((name for name, _ in found), key=[*FORMATS].index)
 
 
-def formats_of(record: Any) -> set[str]:
+def unclear(path: Path, problem: str) -> ValueError:
+    """The error (F150) that lists all formats."""
+    examples = "".join(f"\n{name:>13}: {form.example}" for name, form in FORMATS.items())
+    return ValueError(Errors.F150.format(path=path, problem=problem, formats=examples))
+
+
+def formats_of(record: Any) -> set[Fit]:
     """The formats that a JSON record fits."""
-    fitting = set()
+    found: set[Fit] = set()
     with suppress(ValueError):
-        fitting.add(layout_of(record))
+        found.add((layout_of(record), 0))
     for name, parse in (("pairs-jsonl", pairs.parse_record), ("poems-jsonl", poems.lines_of)):
         with suppress(ValueError):
             parse(record)
-            fitting.add(name)
-    return fitting
+            found.add((name, 0))
+    return found

@@ -13,6 +13,7 @@ from catalogue import REGISTRY, Registry
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus, Example
+from spacy.util import get_words_and_spaces
 from spacy.vocab import Vocab
 
 from ..errors import Errors
@@ -62,33 +63,10 @@ def new_docs() -> DocBin:
 
 def make_doc(vocab: Vocab, units: Sequence[str], separator: str = "") -> Doc:
     """A Doc whose text is exactly the units (the characters of a text) with `separator` between
-    them.
-
-    A unit is a token, whatever its length. White space is tokenised as by spaCy's own tokenizers:
-    a single space belongs to the token before it, more than that is a token.
-    """
-    words, spaces = split_off_spaces(units, separator)
+    them. A unit is a token, whatever its length; white space is tokenised as by spaCy's Chinese
+    tokenizer."""
+    words, spaces = get_words_and_spaces(units, separator.join(units))
     return Doc(vocab, words=words, spaces=spaces)
-
-
-def split_off_spaces(units: Sequence[str], separator: str) -> tuple[list[str], list[bool]]:
-    """The tokens of units, and whether a space follows each: the same as
-    `spacy.util.get_words_and_spaces`, but in linear time, since a file without blank lines is one
-    long sentence."""
-    words: list[str] = []
-    spaces: list[bool] = []
-    pieces = [piece for unit in units for piece in (separator, unit)][1:] if separator else units
-    for piece in pieces:
-        after_word = bool(words) and not words[-1].isspace()
-        if piece.startswith(" ") and after_word and not spaces[-1]:
-            spaces[-1] = True
-            piece = piece[1:]
-        if piece.isspace() and words and words[-1].isspace():
-            words[-1] += piece
-        elif piece:
-            words.append(piece)
-            spaces.append(False)
-    return words, spaces
 
 
 def look_up_once() -> None:

@@ -19,10 +19,7 @@ class ConvertOptions:
     words: units are words, joined by spaces, not characters (or words) written together.
     strip_prefix, strip_position: see `read_columns`.
     scores: the labels of pairs are similarity scores.
-    target: the file with the translation of each line.
     coarse: what labels of entities stand for, as "ORG=ORG,COMPANY"; "EDU=" drops its entities.
-    longest: maximum length of the entities of a label in characters, as "address=4"; longer ones
-        become missing annotation.
     unannotated: labels that the file doesn't annotate.
     """
 
@@ -32,9 +29,7 @@ class ConvertOptions:
     strip_prefix: str = ""
     strip_position: bool = False
     scores: bool = False
-    target: Path | None = None
     coarse: Sequence[str] = ()
-    longest: Sequence[str] = ()
     unannotated: Sequence[str] = ()
 
 
@@ -44,16 +39,12 @@ class CorpusFormat:
 
     read: yields the Docs of a file.
     example: the beginning of a file, for errors.
-    noun: what a Doc is, in the singular.
-    label: what has a label, in the singular.
-    labels: those of a Doc.
+    labels: of the annotation of a Doc, to count.
     takes: options for this format, besides `format` and `repair`.
     """
 
     read: Callable[[Path, ConvertOptions, Summary], Iterator[Doc]]
     example: str
-    noun: str = "text"
-    label: str = ""
     labels: Callable[[Doc], Iterable[str]] = lambda doc: ()
     takes: tuple[str, ...] = ()
 

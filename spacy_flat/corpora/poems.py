@@ -31,8 +31,8 @@ LAYOUT = '{"lines": ["…，…。", …]}'
 LINE_ENDS = "，。？！；："
 PUNCTUATION = f"{LINE_ENDS}、「」『』《》〈〉“”‘’"
 
-_NOTE = re.compile(r"（[^（）]*）|\([^()]*\)")
-_SUPPLIED = re.compile(r"\[([^\[\]]*)\]")
+# Editors put notes into round brackets, and text that they supplied into square ones.
+_NOTE = re.compile(r"（[^（）]*）|\([^()]*\)|[\[\]]")
 _LINE_END = re.compile(f"[{LINE_ENDS}]+")
 _DOUBLED = re.compile(f"(^|[{LINE_ENDS}])[{LINE_ENDS}]+")
 
@@ -55,7 +55,7 @@ def read_texts(path: Path, options: ConvertOptions, summary: Summary) -> Iterato
     """Yield a Doc of each line that is not blank."""
     vocab = Vocab()
     for _, line in read_text_lines(path):
-        if text := line.replace("\ufeff", "").strip():
+        if text := line.strip():
             yield make_doc(vocab, text)
 
 
@@ -73,27 +73,13 @@ def form_name(text: str) -> str | None:
 
 
 def join_lines(lines: Sequence[str]) -> str:
-    """The text of a poem, without white space and the notes of its editors.
-
-    Notes are in round brackets; text in square ones was supplied by editors and is kept. If no line
-    has punctuation, commas and full stops are added in turn.
-    """
-    if re.search(r"[（(\[]", text := "".join(lines)):
-        lines = [without_notes(text)]
-    lines = ["".join(line.replace("\ufeff", "").split()) for line in lines]
-    lines = [line for line in lines if line]
+    """The text of a poem, without white space and the notes of its editors. If no line has
+    punctuation, commas and full stops are added in turn."""
+    lines = [line for line in ("".join(line.split()) for line in lines) if line]
     if len(lines) > 1 and not any(_LINE_END.search(line) for line in lines):
         marks = Form(len(lines), 1).marks
         lines = [line + mark for line, mark in zip(lines, marks, strict=True)]
-    return "".join(lines)
-
-
-def without_notes(text: str) -> str:
-    """A text without notes, including nested ones, and without the marks around them."""
-    found = 1
-    while found:
-        text, found = _NOTE.subn("", text)
-    return _DOUBLED.sub(r"\1", _SUPPLIED.sub(r"\1", text))
+    return _DOUBLED.sub(r"\1", _NOTE.sub("", "".join(lines)))
 
 
 def is_whole(path: Path, line: Line, text: str, summary: Summary) -> bool:
@@ -138,12 +124,7 @@ def lines_of(record: Any) -> list[str]:
     return lines
 
 
-_of_poems = partial(
-    CorpusFormat,
-    noun="poem",
-    label="poem",
-    labels=lambda doc: [form_name(doc.text) or "another form"],
-)
+_of_poems = partial(CorpusFormat, labels=lambda doc: [form_name(doc.text) or "another form"])
 FORMATS: dict[str, CorpusFormat] = {
     "poems": _of_poems(
         partial(read_poems, cut=blank_line_poems),

@@ -1,19 +1,58 @@
-"""JSON files: one record per line, or one array of all records."""
+"""Tables as rows of cells, and JSON files: one record per line, or one array of all records."""
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import Errors
 from ..util.files import read_text_lines
+from ..util.messages import counted
 
 T = TypeVar("T")
 Line = int | str  # of a record; of one in an array, its number
+Rows = Iterator[tuple[int, list[str]]]  # line and cells
+
+
+# Tables
+
+
+def tab_lines(path: Path) -> Rows:
+    """Yield (line, cells) of the lines that are not blank."""
+    for line, text in read_text_lines(path):
+        if text.strip():
+            yield line, text.split("\t")
+
+
+def csv_lines(path: Path) -> Rows:
+    """Yield (line, cells) of the lines that are not blank. Quoted texts may span several lines.
+
+    Raises ValueError (F152) for wrong quotes.
+    """
+    rows = csv.reader((f"{text}\n" for _, text in read_text_lines(path)), strict=True)
+    number = 1
+    try:
+        for cells in rows:
+            if any(cell.strip() for cell in cells):
+                yield number, cells
+            number = rows.line_num + 1
+    except csv.Error as problem:
+        error = Errors.F152.format(path=path, line=number, problem=problem)
+        raise ValueError(error) from None
+
+
+def require_columns(path: Path, line: int, cells: list[str], fits: bool, wanted: str) -> None:
+    """Raises ValueError (F151) unless the number of cells fits."""
+    if not fits:
+        found = counted(len(cells), "column")
+        raise ValueError(Errors.F151.format(path=path, line=line, found=found, wanted=wanted))
+
+
+# JSON
 
 
 def parsed_records(path: Path, parse: Callable[[Any], T], layout: str) -> Iterator[tuple[Line, T]]:
@@ -34,13 +73,13 @@ def parsed_records(path: Path, parse: Callable[[Any], T], layout: str) -> Iterat
 
 def has_records(path: Path) -> bool:
     """Whether a file starts like JSON records or an array of them."""
-    characters = (char for _, text in read_text_lines(path) for char in text if not char.isspace())
-    return "".join(islice(characters, 3)).startswith(('{"', '[{"', '["', '[["'))
+    start = _first_line(path)
+    return start == "[" or re.match(r'\{\s*"|\[\s*["\[{]', start) is not None
 
 
 def read_records(path: Path) -> Iterator[tuple[Line, Any]]:
     """Yield (line, record) of each record. Raises ValueError (F119, F156)."""
-    start = next((text.strip() for _, text in read_text_lines(path) if text.strip()), "")
+    start = _first_line(path)
     if start == "[" or re.match(r"\[\s*[\[{]", start):
         try:
             records = json.loads("\n".join(text for _, text in read_text_lines(path)))
@@ -61,9 +100,8 @@ def read_records(path: Path) -> Iterator[tuple[Line, Any]]:
 
 def check_characters(*texts: str) -> None:
     """Raise ValueError for a surrogate, which JSON can escape but UTF-8 can't encode."""
-    for text in texts:
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            code = f"U+{ord(text[error.start]):04X}"
-            raise ValueError(f"it has {code}, a surrogate without its other half") from None
+    "".join(texts).encode("utf-8")
+
+
+def _first_line(path: Path) -> str:
+    return next((text.strip() for _, text in read_text_lines(path) if text.strip()), "")

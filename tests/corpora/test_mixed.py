@@ -39,28 +39,10 @@ def test_declarations_are_kept_with_each_doc(file: Path, tmp_path: Path) -> None
     assert list(doc._.unannotated_labels) == ["GPE", "LOC"]
 
 
-def test_long_entities_become_missing_annotation(tmp_path: Path) -> None:
-    tags = "B-LOC", "B-LOC", "I-LOC", "I-LOC", "O", "B-ORG", "I-ORG", "I-ORG"
-    lines = [f"{unit} {tag}\n" for unit, tag in zip("京海淀区在报社局", tags, strict=True)]
-    (tmp_path / "corpus.bio").write_text("".join(lines), "utf-8")
-    said("convert", tmp_path / "corpus.bio", tmp_path / "x.spacy", "--longest", " LOC = 2 ")
-    (doc,) = load(tmp_path / "x.spacy")
-    assert entities(doc) == [("京", "LOC"), ("报社局", "ORG")]
-    assert [token.ent_iob_ for token in doc] == ["B", "", "", "", "O", "B", "I", "I"]
-    options = ConvertOptions(longest=["LOC=3"], coarse=["ORG=ORG"])
-    convert_file(tmp_path / "corpus.bio", tmp_path / "x.spacy", options)
-    (doc,) = load(tmp_path / "x.spacy")
-    assert [ent.text for ent in doc.ents] == ["京", "海淀区", "报社局"]
-    assert (doc._.coarse_labels, doc._.unannotated_labels) == (None, None)
-
-
 def test_wrong_declarations(file: Path, tmp_path: Path) -> None:
     for wrong in (["ORG"], ["=ORG"], ["ORG=A", "ORG=B"]):
         with pytest.raises(ValueError, match="F163"):
             convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=wrong))
-    for wrong in (["ORG"], ["=3"], ["ORG=many"], ["ORG=-1"], ["ORG=3", "ORG=4"]):
-        with pytest.raises(ValueError, match="F168"):
-            convert_file(file, tmp_path / "x.spacy", ConvertOptions(longest=wrong))
     known = ["Org=ORG", "EDU=", "ORG=ORG"]
     with pytest.warns(UserWarning, match="W160.*has the labels Org, which"):
         convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=known))
@@ -101,12 +83,9 @@ def test_weights_repeat_and_draw(paths: dict[str, Path | None]) -> None:
     assert not any(text[0] == "b" for text in texts(paths, weights={"b": 0}))
     for weight, n in ((0.4, 2), (0.3, 1)):  # of 4, rounded
         assert sum(text[0] == "b" for text in texts(paths, weights={"b": weight})) == n
-
-
-def test_a_part_of_a_corpus_is_a_random_one(paths: dict[str, Path | None]) -> None:
+    # A part is a random one.
     found = {tuple(sorted(texts(paths, weights={"a": 0.5, "b": 0}, seed=n))) for n in range(30)}
     assert {text for each in found for text in each} == {f"a{i}" for i in range(6)}
-    assert len(found) > 5
 
 
 def test_each_occurrence_is_augmented_by_itself(paths: dict[str, Path | None]) -> None:

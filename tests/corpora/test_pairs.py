@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import spacy
 from converted import convert
 from spacy.tokens import Doc
-
-from spacy_flat.similarity.pairs import pair_of
 
 
 def texts(doc: Doc) -> tuple[str, str]:
@@ -29,13 +26,6 @@ def test_a_pair_is_a_doc(tmp_path: Path) -> None:
     ]
     assert summary.labels == {"same": 1, "different": 1}
     assert (summary.docs, summary.skipped) == (2, 1)
-
-
-def test_tokens_are_those_of_spacys_characters(tmp_path: Path) -> None:
-    docs, _ = convert(tmp_path, "我 用A4纸\t两  张\t1\n", format="pairs-tsv")
-    again = spacy.blank("zh")(docs[0].text)
-    assert [token.text for token in docs[0]] == [token.text for token in again]
-    assert [span.text for span in pair_of(again) or ()] == ["我 用A4纸", "两  张"]
 
 
 @pytest.mark.parametrize(
@@ -61,12 +51,10 @@ def test_labels(
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ("甲\t乙\t1\n", "pairs-tsv"),
-        ("\ufeff甲\t\ufeff乙\t1\r\n\r\n", "pairs-tsv"),
-        ("\ufeff7\t\ufeff甲\t乙\t1\n", "pairs-tsv"),
+        ("\ufeff甲\t乙\t1\r\n\r\n", "pairs-tsv"),
+        ("7\t甲\t乙\t1\n", "pairs-tsv"),
         ("id\tlabel\tsentence1\tsentence2\n5\t1\t甲\t乙\n", "pairs-tsv"),
         ("甲,乙,1\n", "pairs-csv"),
-        ("label;sentence1;sentence2\n1;甲;乙\n", "pairs-csv"),
         ("sentence1,sentence2,label\n甲,乙,是\n", "pairs-csv"),
         ("\ufeffsentence1,sentence2,label\n甲,乙,True\n", "pairs-csv"),
         ('is_duplicate,"Question1",question2\n1,甲,"乙"\n', "pairs-csv"),
@@ -102,11 +90,11 @@ def test_quotes(tmp_path: Path) -> None:
         ("csv", '丙,"丁,1', r"F152.*line 2: can't read the quotes"),
         ("tsv", "丙\t \t1", r"F153.*line 2: the right text is empty"),
         ("csv", ",丁,1", r"F153.*line 2: the left text is empty"),
-        ("tsv", "丙\x1f\t丁\t1", r"F153.*line 2: the left text contains U\+001F"),
+        ("tsv", "丙\x1f戊\t丁\t1", "F320"),
         ("jsonl", '{"sentence1": "丙", "label": 1}', r"F156.*line 2: .*no two texts"),
         ("jsonl", '{"sentence1": "丙", "sentence2": 1, "label": 1}', "F156.*not strings"),
         ("jsonl", '{"sentence1": "丙", "sentence2": "丁", "label": []}', "F156.*its label"),
-        ("jsonl", '{"sentence1": "\\ud800", "sentence2": "丁", "label": 1}', "F156.*a surrogate"),
+        ("jsonl", '{"sentence1": "\\ud800", "sentence2": "丁", "label": 1}', "F156.*surrogates"),
         ("jsonl", "{", r"F156.*line 2: .*can't read it"),
     ],
 )
@@ -126,7 +114,6 @@ def test_defects(tmp_path: Path, form: str, line: str, message: str) -> None:
         ("甲\t乙\n", {}, "F151.*line 1: 2 columns.*two texts and a label"),
         ("甲\t乙\t丙\t1\n", {}, "F151.*line 1: 4 columns"),
         ("甲\t乙\t0.5\n丙\t丁\tnan\n", {"scores": True}, "F151.*line 2: 'nan'"),
-        ("".join(f"{n}\t甲{n}\t乙{n}\n" for n in range(20)), {}, "F159.*20 different labels"),
         ("甲\t乙\t5\n丙\t丁\t3.8\n", {}, r"F157.*line 2: the label 3\.8 "),
         ("erster,zweiter,gleich\n甲,乙,1\n丙,丁,0\n", {"format": "pairs-csv"}, "F155.*line 1: "),
     ],
