@@ -33,7 +33,7 @@ class FaqEntry(NamedTuple):
 
 
 def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]:
-    """The questions of a file: lines split at TABs, or at commas or semicolons if its name ends in
+    """The questions of a file: lines split at TABs, or at commas if its name ends in
     .csv, or JSON objects if it ends in .jsonl, whose question may be a list of phrasings. Skips
     empty lines.
 

@@ -81,9 +81,6 @@ TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几
         ("faq.csv", "怎么退款,在订单里\n快递几天到,三天\n", [], ["在订单里", "三天"]),
         ("faq.csv", '\ufeff"怎么退款","在""订单"",里"\n"快递几天到"\n', [], ['在"订单",里']),
         ("faq.csv", '怎么退款,"先看\n订单"\n快递几天到,三天\n', [], ["先看 订单", "三天"]),
-        # As Excel saves them where commas are decimal signs.
-        ("faq.csv", "怎么退款;a, b\n快递几天到;c, d\n", [], ["a, b", "c, d"]),
-        ("faq.csv", TABLE.replace(",", ";"), [], None),
         ("faq.csv", "类别,标题,内容\n售后,怎么退款,在订单里\n售后,快递几天到,三天\n", [], None),
         # With one: usual names are known, in any order and case.
         ("faq.csv", "question,answer\n怎么退款,在订单里\n快递几天到,三天\n", [], None),
