@@ -384,13 +384,10 @@ W162 {path}: {n} of {total} entities start or end with punctuation, or within a 
   and the end is the character after the entity.
 W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower
   learn_rate or set clip_norm in [training.optimizer].
-W300 {name}: only {share:.1%} of the {kind} of the training texts have a pretrained vector. Check
-  that [initialize.components.{name}.{table}] is the right file for this corpus: vectors of words
-  are of no use for characters or bigrams.
 W302 The lexicon has words of types that the pipeline's network doesn't know: {types}. It ignores
   these types. Choose types among {known}, or train a new pipeline with them in its lexicon. A type
   that is a label all the same, such as one added later, needs a trust such as 0.999.
-W304 {name}: tokens have {here:.2f} characters on average, {instead}. Use the
+W304 {name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. Use the
   tokenizer that the component was trained with.
 W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct them in
   [components.{name}]. Known labels: {known}.

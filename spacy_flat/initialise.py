@@ -1,6 +1,5 @@
 """Building a component's network for the vocabulary of its training texts."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -8,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from .errors import Warnings
 from .nn.model import shim_of, tok2vec_of
 from .text.vocabulary import NewTable, Vocabulary
 from .util.messages import logger
@@ -17,21 +15,6 @@ if TYPE_CHECKING:
     from .nn.network import EmbeddingNetwork
 
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
-FEW = 0.05  # of the training texts
-
-
-def report_coverage(name: str, tables: Mapping[str, NewTable]) -> None:
-    """Log the size of each table and its coverage. Warns (W300) of low coverage."""
-    for kind, table in tables.items():
-        known = f"{name}: {len(table.vocab):,} {kind}, {table.vocab.n_trained:,} of them trained"
-        if table.coverage is None:
-            logger.info(known)
-            continue
-        logger.info("%s; %.1f %% of the texts have pretrained vectors", known, 100 * table.coverage)
-        if table.coverage < FEW:
-            words = {"share": table.coverage, "table": f"{kind.removesuffix('s')}_vectors"}
-            message = Warnings.W300.format(name=name, kind=kind, **words)
-            warnings.warn(message, stacklevel=2)
 
 
 def initialise_network(
@@ -46,11 +29,9 @@ def initialise_network(
     docs: of the training corpus.
     sizes: further arguments to build it; `upstream_width` is that of the tok2vec.
     name: of the component, for log messages.
-
-    Warns (W300) if hardly anything in the training texts has a pretrained vector.
     """
     featuriser, tables = vocabulary
-    report_coverage(name, tables)
+    _log(name, tables)
     tok2vec = tok2vec_of(model)
     if tok2vec is not None:
         tok2vec.initialize(X=list(islice((doc for doc in docs if len(doc)), SAMPLE)))
@@ -81,3 +62,11 @@ def extend_labels(model: Model[Any, Any], labels: Sequence[str]) -> None:
     """Extend the network by more labels at the end, keeping its weights."""
     shim = shim_of(model)
     shim.grow({**shim.config, "sizes": {**shim.config["sizes"], "labels": list(labels)}})
+
+
+def _log(name: str, tables: Mapping[str, NewTable]) -> None:
+    """Log the size of each table, and how much of the training texts has a pretrained vector."""
+    for kind, table in tables.items():
+        sizes = f"{len(table.vocab):,} {kind}, {table.vocab.n_trained:,} of them trained"
+        share = f"{table.coverage or 0:.1%} of the texts have pretrained vectors"
+        logger.info("%s: %s; %s", name, sizes, share)

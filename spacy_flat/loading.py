@@ -1,6 +1,7 @@
-"""Load a saved pipeline on a given device, and find its components."""
+"""Load a saved pipeline on a given device."""
 
 from pathlib import Path
+from typing import Any
 
 import spacy
 from spacy.language import Language
@@ -19,20 +20,9 @@ def load_on_device(source: str, device: str = "") -> Language:
     from .nn.devices import find_device
 
     find_device(device)
-    names = components_with_device(source)
-    return spacy.load(source, config={f"components.{name}.device": device for name in names})
-
-
-def components_with_device(source: str) -> list[str]:
-    """The names of the components with a setting `device`, such as those of this package."""
     folder = get_package_path(source) if is_package(source) else Path(source)
     # A package has the pipeline in a subfolder. For other folders spaCy raises an error.
-    for path in (*folder.glob("config.cfg"), *folder.glob("*/config.cfg")):
-        components = load_config(path).get("components", {})
-        return [name for name, block in components.items() if isinstance(block.get("device"), str)]
-    return []
-
-
-def entity_components(nlp: Language) -> list[str]:
-    """The names of the enabled components that declare that they set `doc.ents`."""
-    return [name for name in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(name).assigns]
+    configs = map(load_config, (*folder.glob("config.cfg"), *folder.glob("*/config.cfg")))
+    components: dict[str, Any] = next(configs, {"components": {}})["components"]
+    has_device = [name for name, own in components.items() if isinstance(own.get("device"), str)]
+    return spacy.load(source, config={f"components.{name}.device": device for name in has_device})

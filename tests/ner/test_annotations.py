@@ -4,7 +4,6 @@
 import warnings
 
 import pytest
-import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
@@ -61,19 +60,6 @@ def test_ids_of_replaced_entities_do_not_stay(trained: Language, copy_of: Copy) 
         nlp(doc)
         assert [ent.ent_id_ for ent in doc.ents] == ids
         assert doc[8].ent_id_ == ""
-
-
-@pytest.mark.parametrize("lang", ["en", "xx"])
-def test_tokens_longer_than_chinese_words_trigger_a_warning(
-    lang: str, trained: Language, copy_of: Copy
-) -> None:
-    nlp = spacy.blank(lang)
-    nlp.add_pipe("flat_ner", source=copy_of(trained))
-    with pytest.warns(UserWarning, match=r"W304.*flat_ner.*9\.00 characters"):
-        nlp("王小明昨天去了上海")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        nlp("王小明昨天去了上海")
 
 
 @pytest.mark.parametrize("mark", ["\u200b", "\u2060", "\ufeff", "\u00ad"])

@@ -3,12 +3,10 @@
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from learning import settle
 
-from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.vectors import TextVectors
 
@@ -82,22 +80,3 @@ def test_types_that_the_network_does_not_know(rate: float, known: str, tmp_path:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nlp("王小明来了")  # told once
-
-
-def test_vectors_and_lexicons_of_another_kind_are_noticed() -> None:
-    """Vectors of words for characters."""
-    nlp = blank()
-    ner = add_flat(nlp)
-    examples = examples_of(nlp)
-    rows = np.ones((2, 4), dtype=np.float32)
-    with pytest.warns(UserWarning, match="W30") as told:
-        ner.initialize(  # type: ignore[call-arg]
-            lambda: examples,
-            nlp=nlp,
-            lexicon=Lexicon([Entry("hello"), Entry("world")]),
-            char_vectors=TextVectors(["龘", "龗"], rows),
-            word_vectors=TextVectors(["hello", "world"], rows),
-        )
-    texts = [str(warning.message) for warning in told]
-    assert any("W300" in text and "char_vectors" in text for text in texts)
-    assert any("W300" in text and "word_vectors" in text for text in texts)
