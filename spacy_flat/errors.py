@@ -181,8 +181,8 @@ F301 Can't initialise {name!r}: the training examples have no entities. Check th
 F302 A label must be a string that is not empty, without white space around it, but got {label!r}.
 F303 Component {name!r} has no network yet. Load a trained pipeline, or call nlp.initialize() with
   training examples first.
-F304 An example's reference and predicted Doc may differ in whitespace and case only, but the
-  reference begins {reference!r} and the predicted one {predicted!r}. Make both from the same text.
+F304 An example's reference and predicted Doc must have the same text, but the reference begins
+  {reference!r} and the predicted one {predicted!r}. Make both from the same text.
 F305 {block}: {name} = {value!r} is invalid: it must be {wanted}.
 F307 {block}: the config says {name} = {value!r}, but the component was trained with {saved!r},
   which can't be changed. Correct the config, or train again.
@@ -389,8 +389,6 @@ W302 The lexicon has words of types that the pipeline's network doesn't know: {t
   that is a label all the same, such as one added later, needs a trust such as 0.999.
 W304 {name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. Use the
   tokenizer that the component was trained with.
-W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct them in
-  [components.{name}]. Known labels: {known}.
 W306 {name}: without training examples, the component stays untrained. To use a trained one, set
   source in [components.{name}].
 W320 {name}: no pair has one of its labels {known}, but there are {found}. It can't learn from these

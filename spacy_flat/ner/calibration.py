@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import Errors
-from ..text.units import EntitySpan, Segment
 from ..util.arrays import Float64s
 from ..util.probabilities import (
     MAX_TEMPERATURE,
@@ -18,15 +18,15 @@ from ..util.probabilities import (
     FittedTemperature,
     calibration_error,
 )
-from .decoding import Decoder, Decoding
+from .decoding import Decoding, find_entities, span_probabilities
 from .spans import Annotation
 
 if TYPE_CHECKING:
     from .model import Emissions
     from .network import TaggingNetwork
 
-_STEPS = 18  # 16 stop short of the limits
-_GOLDEN = (math.sqrt(5) - 1) / 2
+_HALVINGS = 14  # of the logarithms of all temperatures
+_STEP = 1e-3  # in such a logarithm
 
 
 @dataclass(frozen=True)
@@ -61,37 +61,34 @@ def fit(
     Raises ValueError (F348) if no entities are found that the annotation can judge.
     """
     batches = list(emissions.batches)
-
-    def decoder(**changed: Any) -> Decoder:
-        return Decoder(emissions, network, replace(decoding, **changed))
-
-    found = decoder(confidence=False, alternatives=0, thresholds=None)
-    seen: set[tuple[int, EntitySpan]] = set()  # an entity in two segments that overlap counts once
-    spans: dict[Segment, list[EntitySpan]] = {}
-    right = []
-    for part in (part for batch in batches for part in found.decode(batch)):
-        number = part.segment.text
-        text, known = emissions.texts[number], gold[number]
-        for span in (each for each in part.spans if (number, each) not in seen):
-            seen.add((number, span))
-            for own in known.judged(text.to_characters([span]), len(text.text)).values():
-                spans.setdefault(part.segment, []).append(span)
-                right.append(own in known.spans)
-    is_right = np.array(right, dtype=np.bool_)
-    if not right:
+    plain = replace(decoding, confidence=False, alternatives=0, threshold=None)
+    found = find_entities(replace(emissions, batches=iter(batches)), network, plain, {})
+    judged = [
+        known.judged(each.entities, len(text.text))
+        for known, each, text in zip(gold, found, emissions.texts, strict=True)
+    ]
+    is_right = np.array(
+        [
+            own in known.spans
+            for known, each in zip(gold, judged, strict=True)
+            for own in each.values()
+        ],
+        np.bool_,
+    )
+    if not len(is_right):
         raise ValueError(Errors.F348.format(name=name))
 
     def confidence(temperature: float) -> Float64s:
-        each = decoder(temperature=temperature)
-        known = dict(pair for batch in batches for pair in each.probabilities(batch, spans))
-        return np.array([share for segment in spans for share in known[segment]])
+        each, scored = replace(emissions, batches=iter(batches)), [*map(list, judged)]
+        changed = replace(plain, temperature=temperature)
+        return np.array([*chain(*span_probabilities(each, network, changed, {}, scored))])
 
     def loss(shares: Float64s) -> float:
         shares = shares.clip(1e-12, 1 - 1e-12)
         return -float(np.log(np.where(is_right, shares, 1 - shares)).mean())
 
     before = decoding.temperature
-    after = round(math.exp(_lowest(lambda each: loss(confidence(math.exp(each))))), 6)
+    after = round(lowest(lambda temperature: loss(confidence(temperature))), 6)
     first, last = confidence(before), confidence(after)
     return EntityCalibration(
         entities=len(is_right),
@@ -104,18 +101,13 @@ def fit(
     )
 
 
-def _lowest(function: Callable[[float], float]) -> float:
-    """Find the minimum of a function of the logarithm of a temperature (golden-section search)."""
+def lowest(loss: Callable[[float], float]) -> float:
+    """The temperature with the lowest loss, found by bisection."""
     low, high = math.log(MIN_TEMPERATURE), math.log(MAX_TEMPERATURE)
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    of_left, of_right = function(left), function(right)
-    for _ in range(_STEPS):
-        if of_left < of_right:
-            high, right, of_right = right, left, of_left
-            left = high - _GOLDEN * (high - low)
-            of_left = function(left)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if loss(math.exp(middle - _STEP)) < loss(math.exp(middle + _STEP)):
+            high = middle
         else:
-            low, left, of_left = left, right, of_right
-            right = low + _GOLDEN * (high - low)
-            of_right = function(right)
-    return (low + high) / 2
+            low = middle
+    return math.exp((low + high) / 2)

@@ -1,14 +1,13 @@
 """The component that `flat_ner` and `tener_ner` share."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from thinc.api import set_dropout_rate
 
-from ..errors import Errors, Warnings
+from ..errors import Errors
 from ..initialise import initialise_network
 from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
@@ -21,7 +20,7 @@ from ..util.probabilities import MAX_TEMPERATURE, MIN_TEMPERATURE
 from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
 from .constraints import SpanConstraints, constraints_of
-from .decoding import Decoding, EntityPrediction, find_entities, span_probabilities
+from .decoding import Decoding, EntityPrediction, Threshold, find_entities, span_probabilities
 from .model import Emissions, Gold, network_of, upstream_features
 from .scores import score_entities
 from .spans import (
@@ -33,13 +32,9 @@ from .spans import (
     set_entities,
     unscored_labels,
 )
-from .tags import TagSet, tag_set
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-
-Threshold: TypeAlias = float | dict[str, float] | None
 
 
 def _is_label_map(value: object) -> bool:
@@ -96,7 +91,6 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
         super().__init__(*args, scorer=scorer, **settings)
-        self._warned: dict[str, Sequence[str]] = {}  # labels of settings
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -112,11 +106,6 @@ class CRFEntityRecognizer(LabelledPipe):
                 found.setdefault(name, []).append(label)
         return found
 
-    @property
-    def tags(self) -> TagSet:
-        """The tags of a unit."""
-        return tag_set(self.known_labels, self.model.attrs["options"].scheme)
-
     def _checked(self, label: str) -> str:
         """Raises ValueError (F386) if a label is "not_entity"."""
         if label == NOT_ENTITY:
@@ -128,7 +117,6 @@ class CRFEntityRecognizer(LabelledPipe):
         docs = list(docs)
         self.require_initialised()
         self.check_tokens(docs)
-        self._check_labels()
         return self.decode(docs, self.model.predict(docs))
 
     def decode(self, docs: Sequence[Doc], emissions: Emissions) -> list[EntityPrediction]:
@@ -165,29 +153,13 @@ class CRFEntityRecognizer(LabelledPipe):
         constraints, network = self._constraints(docs, emissions.texts), network_of(self.model)
         return span_probabilities(emissions, network, self._decoding(), constraints, places)
 
-    def _check_labels(self) -> None:
-        """Warn (W305) once of settings for labels that no entity can have."""
-        for name, known in (("threshold", self.labels), ("label_map", self.known_labels)):
-            given = getattr(self, name)
-            labels = given if isinstance(given, dict) else ()
-            unknown = [label for label in labels if label not in known]
-            if unknown and unknown != self._warned.get(name):
-                words = {"unknown": ", ".join(unknown), "known": ", ".join(known)}
-                message = Warnings.W305.format(name=self.name, setting=name, **words)
-                warnings.warn(message, stacklevel=2)
-            self._warned[name] = unknown
-
     def _decoding(self) -> Decoding:
-        threshold = self.threshold
-        given = threshold if isinstance(threshold, dict) else {}
-        default = threshold if isinstance(threshold, float | int) else 0.5
         return Decoding(
-            self.tags,
             self.fine_labels,
             self.constrained_decoding,
             self.confidence,
             self.alternatives,
-            None if threshold is None else {n: given.get(n, default) for n in self.labels},
+            self.threshold,
             self.temperature,
         )
 
@@ -211,11 +183,10 @@ class CRFEntityRecognizer(LabelledPipe):
         self, docs: Sequence[Doc], texts: Sequence[Units]
     ) -> dict[int, SpanConstraints]:
         """Those of the Docs' annotation and of lexicon words, by the number of the Doc."""
-        settings = self.fine_labels, self.on_misaligned, self.overwrite
-        pairs = enumerate(zip(docs, texts, strict=True))
-        found = {number: constraints_of(doc, text, *settings) for number, (doc, text) in pairs}
-        for place, words in self.trusted_words(texts).items():
-            found[place].add_words(words, self.fine_labels)
+        labels, pairs = self.fine_labels, enumerate(zip(docs, texts, strict=True))
+        found = {n: constraints_of(doc, text, labels, self.overwrite) for n, (doc, text) in pairs}
+        for number, words in self.trusted_words(texts).items():
+            found[number].add_words(words, labels)
         return {number: constraints for number, constraints in found.items() if constraints}
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
@@ -235,24 +206,22 @@ class CRFEntityRecognizer(LabelledPipe):
     ) -> bool:
         """Adds new labels, like spaCy's `ner`."""
         self._check_unannotated(self.known_labels)
+        self.register_labels(examples)
         docs = [example.predicted for example in examples]
-        known = self._gold(examples)
-        if not any(a.is_annotated(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
+        featuriser, network = self.featuriser, network_of(self.model)
+        texts, segments = featuriser.read(docs)
+        gold = Gold.of(self._gold(examples), texts, segments, network.tags)
+        if not gold.n_known:
             backprop_zeros(tok2vec_of(self.model), docs)
             return False
-        self.register_labels(examples)
         set_dropout_rate(self.model, drop)
-        featuriser, tags = self.featuriser, self.tags
-        texts, segments = featuriser.read(docs)
-        gold = Gold.of(known, texts, segments)
         scale = self.loss_scale(gold.n_known)
         upstream = upstream_features(self.model, docs, texts, True)
         with self.shim.training():
-            network = network_of(self.model)
             for batch in featuriser.batches(texts, segments, is_train=True):
                 vectors = upstream.of(batch.segments) if upstream else None
                 scores = network.training_scores(batch, vectors)
-                loss = network.loss(scores, gold.target(batch, tags))
+                loss = network.loss(scores, gold.target(batch))
                 self.backward(loss * scale, losses)
         if upstream is not None:
             upstream.backprop()
@@ -270,11 +239,10 @@ class CRFEntityRecognizer(LabelledPipe):
 
         Raises ValueError (F233) for a label that the component doesn't have.
         """
-        gold = Gold.of(self._gold(list(examples)), scores.texts, scores.segments)
-        network = network_of(self.model)
+        network, annotations = network_of(self.model), self._gold(list(examples))
+        gold = Gold.of(annotations, scores.texts, scores.segments, network.tags)
         found = [
-            network.loss_gradient(part.scores, gold.target(part.batch, self.tags))
-            for part in scores.batches
+            network.loss_gradient(part.scores, gold.target(part.batch)) for part in scores.batches
         ]
         return sum(loss for loss, _ in found), [gradient for _, gradient in found]
 

@@ -1,26 +1,31 @@
-"""Constraints of a text's annotation and of trusted words: required and excluded entities, and
-log-odds of entities."""
+"""Which entities a text may have: the rules of constrained decoding, a Doc's annotation, and
+trusted words. All of them end as log-odds of entities."""
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby, islice, product
+from typing import NamedTuple
 
+import numpy as np
 from spacy.tokens import Doc, Span
 
 from ..lexicon import NOT_ENTITY
-from ..text.units import EntitySpan, Segment, Units
-from ..util.arrays import Float32s
+from ..text.units import EntitySpan, Segment, Units, part_in
+from ..util.arrays import Bools, Float32s, Ints
 from .lattice import REQUIRED
-from .spans import ALIGNMENT, OnMisaligned, existing_entities
+from .spans import existing_entities
 
 _CERTAIN = 500.0  # log-odds higher than those of any network
 _MANY = 500  # maximum entities of the same tokens, since each takes time and memory
 
 Labels = Mapping[str, Sequence[str]]  # the network's labels for a label of Docs
+Odds = dict[EntitySpan, float]
 
 
 def doc_labels(labels: Labels) -> dict[str, str]:
@@ -30,53 +35,44 @@ def doc_labels(labels: Labels) -> dict[str, str]:
 
 @dataclass
 class SpanConstraints:
-    """The constraints for a text or a segment, in its units.
+    """The constraints for a text or a segment, in its units, with log-odds.
 
     fixed: required entities, with labels of Docs.
     outside: stretches without entities.
-    log_odds: to add to those of entities with labels of the network; -inf to exclude one.
-    within: to add to those of all entities within stretches.
+    within: odds to add to those of all entities within stretches.
+    log_odds: odds to add to those of entities with labels of the network; -inf to exclude one.
     """
 
-    fixed: list[EntitySpan] = field(default_factory=list)
-    outside: list[EntitySpan] = field(default_factory=list)
-    log_odds: dict[EntitySpan, float] = field(default_factory=dict)
-    within: dict[EntitySpan, float] = field(default_factory=dict)
+    fixed: Odds = field(default_factory=dict)
+    outside: Odds = field(default_factory=dict)
+    within: Odds = field(default_factory=dict)
+    log_odds: Odds = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.fixed or self.outside or self.log_odds or self.within)
+        return any(vars(self).values())
 
-    def split(self, segments: Sequence[Segment]) -> Iterator[tuple[Segment, SpanConstraints]]:
+    def require(self, span: EntitySpan) -> None:
+        self.fixed[span] = REQUIRED
+
+    def exclude(self, stretch: EntitySpan) -> None:
+        self.outside[stretch] = -math.inf
+
+    def split(self, segments: Sequence[Segment]) -> dict[Segment, SpanConstraints]:
         """The constraints for each segment of a text, with positions relative to its start, unless
-        there are none. Required entities that it cuts are outside there, excluded ones irrelevant.
-        """
+        there are none. Required entities that it cuts are outside there, others irrelevant."""
         segments = sorted(segments, key=lambda each: each.start)
-        parts = [SpanConstraints() for _ in segments]
         ends = [segment.end for segment in segments]
-
-        def places(span: EntitySpan) -> Iterator[tuple[SpanConstraints, EntitySpan, bool]]:
-            for number in range(bisect_right(ends, span.start), len(segments)):
-                segment = segments[number]
-                if segment.start >= span.end:
-                    break
-                start, end = max(span.start, segment.start), min(span.end, segment.end)
-                own = EntitySpan(start - segment.start, end - segment.start, span.label)
-                yield parts[number], own, end - start == span.end - span.start
-
-        for span in self.fixed:
-            for part, own, is_whole in places(span):
-                (part.fixed if is_whole else part.outside).append(own)
-        for span in self.outside:
-            for part, own, _ in places(span):
-                part.outside.append(own)
-        for span, odds in self.log_odds.items():
-            for part, own, is_whole in places(span):
-                if is_whole:
-                    part.log_odds[own] = odds
-        for span, odds in self.within.items():
-            for part, own, _ in places(span):
-                part.within[own] = odds
-        return ((s, part) for s, part in zip(segments, parts, strict=True) if part)
+        parts: dict[Segment, SpanConstraints] = defaultdict(SpanConstraints)
+        if_cut = {"fixed": "outside", "outside": "outside", "within": "within", "log_odds": ""}
+        for kind, spans in vars(self).items():
+            for span, odds in spans.items():
+                for segment in islice(segments, bisect_right(ends, span.start), None):
+                    if segment.start >= span.end:
+                        break
+                    own = part_in(span, segment)
+                    if name := kind if _width(own) == _width(span) else if_cut[kind]:
+                        getattr(parts[segment], name)[own] = odds
+        return parts
 
     def apply(self, odds: Float32s, labels: Labels, known: Sequence[str]) -> None:
         """Add to the log-odds [N, N, L] of a segment's entities by end, start, and label of the
@@ -87,8 +83,8 @@ class SpanConstraints:
             odds[: end + 1, start:] += added
         for (start, end, label), added in self.log_odds.items():
             odds[end, start, known.index(label)] += added
-        for start, end, name in self.fixed:
-            odds[end, start, [known.index(label) for label in labels[name]]] = REQUIRED
+        for (start, end, name), required in self.fixed.items():
+            odds[end, start, [known.index(label) for label in labels[name]]] = required
 
     def add_words(self, words: Iterable[tuple[EntitySpan, float]], labels: Labels) -> None:
         """Add lexicon words with their trust, and with a label of the network or "not_entity".
@@ -112,13 +108,13 @@ class SpanConstraints:
             if self.log_odds.get(span) != -math.inf
             and self.within.get(span._replace(label=NOT_ENTITY)) != -math.inf
         ]
-        self._require(certain, names)
+        self._require_words(certain, names)
         places = {span[:2] for span in self.fixed}
         self.log_odds = {
             span: odds for span, odds in self.log_odds.items() if span[:2] not in places
         }
 
-    def _require(self, words: Sequence[EntitySpan], names: Mapping[str, str]) -> None:
+    def _require_words(self, words: Sequence[EntitySpan], names: Mapping[str, str]) -> None:
         taken = {place for each in (*self.fixed, *self.outside) for place in range(*each[:2])}
         for _, group in groupby(sorted(words, key=lambda s: (-_width(s), s)), key=_width):
             free = [span for span in group if taken.isdisjoint(range(*span[:2]))]
@@ -127,7 +123,7 @@ class SpanConstraints:
                 if any(_overlap(span, each) for each in beside):
                     self.log_odds[span] = _CERTAIN
                 else:
-                    self.fixed.append(span._replace(label=names[span.label]))
+                    self.require(span._replace(label=names[span.label]))
                 taken.update(range(*span[:2]))
 
 
@@ -139,9 +135,7 @@ def _overlap(one: EntitySpan, other: EntitySpan) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def constraints_of(
-    doc: Doc, text: Units, labels: Labels, on_misaligned: OnMisaligned, overwrite: bool
-) -> SpanConstraints:
+def constraints_of(doc: Doc, text: Units, labels: Labels, overwrite: bool) -> SpanConstraints:
     """Those of a Doc's annotation: its entities and blocked tokens, unless `overwrite`, and the
     spans in `doc.spans["not_entity"]`."""
     entities, blocked = ([], []) if overwrite else existing_entities(doc)
@@ -149,52 +143,175 @@ def constraints_of(
     if not (entities or blocked or NOT_ENTITY in doc.spans):
         return found
     for span in text.touched([*map(_characters, entities), *map(_characters, blocked)]):
-        (found.fixed if span.label in labels else found.outside).append(span)
-    places = {span[:2] for span in found.fixed}
-    every = [label for each in labels.values() for label in each]
-    for span in filter(len, doc.spans.get(NOT_ENTITY, ())):
-        banned = labels.get(span.label_, ()) if span.label_ else every
-        starts, stops = _edges(span, text)
-        if len(starts) * len(stops) > _MANY:
-            if all(e.end <= starts.start or stops.stop <= e.start for e in found.fixed):
-                found.outside.append(EntitySpan(starts.start, stops.stop, ""))
-            continue
-        for start, end in _same_tokens(span, text, starts, stops, on_misaligned):
-            if (start, end) not in places:
-                found.log_odds |= {EntitySpan(start, end, label): -math.inf for label in banned}
+        (found.require if span.label in labels else found.exclude)(span)
+    for banned in filter(len, doc.spans.get(NOT_ENTITY, ())):
+        _ban(found, banned, text, labels)
     return found
+
+
+def _ban(found: SpanConstraints, span: Span, text: Units, labels: Labels) -> None:
+    """Exclude the entities that start in the first and end in the last token of a span."""
+    edges = text.touched([_characters(span[:1]), _characters(span[-1:])])
+    if not edges:
+        return
+    first, last = edges[0], edges[-1]
+    if _width(first) * _width(last) > _MANY:
+        whole = EntitySpan(first.start, last.end, "")
+        if not any(_overlap(whole, each) for each in found.fixed):
+            found.exclude(whole)
+        return
+    every = [label for own in labels.values() for label in own]
+    banned = labels.get(span.label_, ()) if span.label_ else every
+    required = {each[:2] for each in found.fixed}
+    for start, end in product(range(*first[:2]), range(last.start + 1, last.end + 1)):
+        if start < end and (start, end) not in required:
+            found.log_odds |= {EntitySpan(start, end, label): -math.inf for label in banned}
 
 
 def _characters(span: Span) -> EntitySpan:
     return EntitySpan(span.start_char, span.end_char, span.label_)
 
 
-def _edges(span: Span, text: Units) -> tuple[range, range]:
-    """The units at which entities of these tokens can start and stop."""
-    doc = span.doc
-    before, after = max(0, span.start - 1), min(span.end + 1, len(doc))
-    while before > 0 and doc[before].is_space:  # entities are stripped of white space
-        before -= 1
-    while after < len(doc) and doc[after - 1].is_space:
-        after += 1
-    wider = doc[before:after]
-    first, last = (doc[place] for place in (span.start, span.end - 1))
-    ends = [(wider.start_char, first.idx + len(first)), (last.idx, wider.end_char)]
-    starts, stops = text.touched([EntitySpan(*each, "") for each in ends])
-    return range(starts.start, starts.end), range(stops.start, stops.end)
+# Line breaks, TAB, "|", and tags of markup: closing ones, those with
+# attributes, and others in lower case, so that names in angle brackets, such as <NBA>, stay
+# possible. In "a<b, 王五=3>c" nothing is an attribute.
+_ATTRIBUTE = r"""\s+[A-Za-z][A-Za-z0-9:._-]*=(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"']+)"""
+BARRED = re.compile(
+    "[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029|｜]"
+    rf"|</[A-Za-z][^<>]*>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})+\s*/?>|<[a-z][\w:.-]*\s*/?>"
+)
+
+_PAIRS = "()[]{}<>（）［］｛｝〈〉《》【】「」『』“”‘’"
+_WIDTHS = str.maketrans("（）［］｛｝＂＇", "()[]{}\"'")
+_OPENING = dict(zip(_PAIRS.translate(_WIDTHS)[1::2], _PAIRS.translate(_WIDTHS)[::2], strict=True))
+_QUOTES = "\"'`"  # which open and close
+_LATIN = "A-Za-z\u00c0-\u024f"
+_APOSTROPHES = "'＇’"
+# Apostrophes within Latin words, as in O'Brien, aren't quotes.
+BRACKET = re.compile(
+    rf"[{re.escape(_PAIRS.replace('’', ''))}\"＂`]"
+    rf"|(?<![0-9{_LATIN}])[{_APOSTROPHES}]|[{_APOSTROPHES}](?![{_LATIN}])"
+)
+_POSSESSIVE = re.compile(rf"(?<=[{_LATIN}])[{_APOSTROPHES}]")
 
 
-def _same_tokens(
-    span: Span, text: Units, starts: range, stops: range, on_misaligned: OnMisaligned
-) -> Iterator[tuple[int, int]]:
-    """All stretches of units that become these tokens as entities."""
-    doc = span.doc
-    for start in starts:
-        for stop in stops:
-            for low, high, _ in text.to_characters(
-                [EntitySpan(start, stop + 1, "")] * (start <= stop)
-            ):
-                mode = ALIGNMENT[on_misaligned]
-                found = doc.char_span(low, high, alignment_mode=mode)
-                if found is not None and (found.start, found.end) == (span.start, span.end):
-                    yield start, stop + 1
+class UnitRules(NamedTuple):
+    """What decides which stretches of N units may be entities.
+
+    barred, letters: [N + 1] how many units before a place match `BARRED`, or have a letter or a
+        digit. An entity has none of the former and some of the latter.
+    before, after: [N] the brackets that are open before and after a unit, as a number. All brackets
+        in an entity are matched if these are the same at both ends.
+    partners: [N] for a bracket, the unit with the matching one, or -1 if there is none; for any
+        other unit, itself. None for a text without brackets.
+    """
+
+    barred: Ints
+    letters: Ints
+    before: Ints
+    after: Ints
+    partners: Ints | None
+
+    def of_segment(self, start: int, end: int) -> UnitRules:
+        """With partners by their position in the segment; negative for those before it."""
+        barred, letters = (each[start : end + 1] for each in (self.barred, self.letters))
+        before, after = self.before[start:end], self.after[start:end]
+        partners = None if self.partners is None else self.partners[start:end] - start
+        return UnitRules(barred, letters, before, after, partners)
+
+    @property
+    def allowed(self) -> Bools:
+        """[N + 1, N] whether an entity may have this end and start."""
+        allowed = self.letters[:, None] > self.letters[:-1]
+        allowed &= self.barred[:, None] == self.barred[:-1]
+        allowed[1:] &= self.after[:, None] == self.before
+        return allowed
+
+    def trims(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """The starts and ends of stretches with brackets at their ends whose partners are not in
+        them; and the starts and ends without these."""
+        if self.partners is None:
+            return (np.zeros(0, np.int64),) * 4
+        n = len(self.partners)
+        is_bracket = self.partners != np.arange(n)
+        all_starts, lasts = np.nonzero(np.triu(is_bracket[:, None] | is_bracket))
+        starts, ends = all_starts.copy(), lasts + 1
+        changing = np.arange(len(starts))
+        while len(changing):
+            start, end = starts[changing], ends[changing]
+            first, last = self.partners[start], self.partners[end - 1]
+            closes = (last < start) & (end - start > 1)
+            opens = ((first >= end) | (first < 0)) & (end - start > 1 + closes)
+            starts[changing] += opens
+            ends[changing] -= closes
+            changing = changing[opens | closes]
+        moved = (starts != all_starts) | (ends != lasts + 1)
+        return all_starts[moved], lasts[moved] + 1, starts[moved], ends[moved]
+
+
+def rules_of(text: Units) -> UnitRules:
+    """The rules for a text."""
+    n = len(text.text)
+    barred = np.zeros(n, np.bool_)
+    for match in BARRED.finditer(text.text):
+        barred[slice(*match.span())] = True
+    letters = np.array([char.isalnum() for char in text.text], np.bool_)
+    within = [np.append(0, each.cumsum()) for each in (barred, letters)]
+    barred_before, letters_before = (
+        np.append(0, (each[text.ends] > each[text.starts]).cumsum()) for each in within
+    )
+    if not BRACKET.search(text.text):
+        none = np.zeros(len(text), np.int64)
+        return UnitRules(barred_before, letters_before, none, none, None)
+    open_at, partners = _brackets(text.text)
+    own = np.arange(len(text))
+    for place, partner in partners.items():
+        unit = int(np.searchsorted(text.ends, place, "right"))
+        if text.ends[unit] - text.starts[unit] == 1:
+            own[unit] = np.searchsorted(text.ends, partner, "right") if partner >= 0 else -1
+    return UnitRules(barred_before, letters_before, open_at[text.starts], open_at[text.ends], own)
+
+
+def _brackets(text: str) -> tuple[Ints, dict[int, int]]:
+    """[characters + 1] a number for the brackets that are open at a place; and the place of each
+    bracket's partner, -1 for none.
+
+    No pair goes over a line's end. What surrounds an unmatched bracket counts as unmatched, too.
+    """
+    numbers = count(1)
+    changes, values = [0], [0]
+    stack: list[list[int]] = []  # place, number before
+    partners: dict[int, int] = {}
+    now = 0
+    for match in BRACKET.finditer(text):
+        place, mark = match.start(), match.group().translate(_WIDTHS)
+        if stack and "\n" in text[stack[0][0] : place]:
+            stack.clear()
+            now = next(numbers)
+            changes.append(place)
+            values.append(now)
+        opening = mark if mark in _QUOTES else _OPENING.get(mark, "")
+        open_marks = [text[start].translate(_WIDTHS) for start, _ in stack]
+        is_clean = True
+        if opening in open_marks:
+            depth = len(stack) - 1 - open_marks[::-1].index(opening)
+            is_clean = depth == len(stack) - 1
+            partner, before = stack[depth]
+            partners[place], partners[partner] = partner, place
+            del stack[depth:]
+            now = before if is_clean else next(numbers)
+        elif _POSSESSIVE.match(text, place):
+            continue
+        else:
+            is_clean = not opening or mark in _QUOTES
+            partners[place] = -1
+            if is_clean:
+                stack.append([place, now])
+            now = next(numbers)
+        if not is_clean:
+            for each in stack:
+                each[1] = next(numbers)
+        changes.append(place + 1)
+        values.append(now)
+    lengths = np.diff([*changes, len(text) + 1])
+    return np.repeat(values, lengths), partners

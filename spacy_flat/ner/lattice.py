@@ -15,13 +15,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..util.arrays import Bools, Float32s, Float64s, Ints
 from .search import BOUNDARY, OUT, Choices, Labelled, search
 from .tags import OUTSIDE, TagSet
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..nn.crf import CRF
 
 REQUIRED = 1e7  # log-odds of entities that must be
 _HUGE = 1e4  # bound of emissions: sums of them stay below `REQUIRED` and keep enough digits
@@ -38,6 +43,11 @@ class Scores(NamedTuple):
     transitions: Float64s
     starts: Float64s
     ends: Float64s
+
+    @classmethod
+    def of(cls, emissions: Tensor, crf: CRF) -> Scores:
+        parts = emissions, crf.transitions, crf.starts, crf.ends
+        return cls(*(each.detach().cpu().double().numpy() for each in parts))
 
 
 class Arcs(NamedTuple):

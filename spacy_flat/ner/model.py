@@ -14,7 +14,8 @@ from thinc.api import Model
 from ..nn.model import shim_of, tok2vec_of
 from ..text.featuriser import SegmentFeaturiser
 from ..text.tok2vec import Tok2VecFeatures
-from ..text.units import Segment, Units, part_in, spans_in
+from ..text.units import EntitySpan, Segment, Units, part_in, spans_in
+from ..util.arrays import Bools
 from .batch import Batch
 from .spans import Annotation
 from .tags import TagSet, TagTarget
@@ -80,71 +81,52 @@ def network_of(model: TaggingModel) -> "TaggingNetwork":
 
 @dataclass(frozen=True)
 class Gold:
-    """The annotation of each segment, in units; `n_known` of them have known parts."""
+    """The tags [C, K] of each segment that agree with the annotation. Of `n_known` segments
+    something is known."""
 
-    annotations: Mapping[Segment, Annotation]
+    allowed: Mapping[Segment, Bools]
     n_known: int
 
     @classmethod
     def of(
-        cls, characters: Sequence[Annotation], texts: Sequence[Units], segments: Sequence[Segment]
+        cls,
+        annotations: Sequence[Annotation],
+        texts: Sequence[Units],
+        segments: Sequence[Segment],
+        tags: TagSet,
     ) -> "Gold":
-        """From the known annotation of the characters."""
-        parts: list[list[Segment]] = [[] for _ in texts]
-        for segment in segments:
-            parts[segment.text].append(segment)
-        annotations: dict[Segment, Annotation] = {}
-        for text, given, own in zip(texts, characters, parts, strict=True):
-            spans, unknown = text.from_characters(given.spans), text.touched(given.unknown)
-            whole = given._replace(spans=spans, unknown=unknown)
-            annotations.update(zip(own, split_annotation(whole, own), strict=True))
-        n_known = sum(
-            annotation.is_annotated(segment.end - segment.start)
-            for segment, annotation in annotations.items()
-        )
-        return cls(annotations, n_known)
-
-    def target(self, batch: Batch, tags: TagSet) -> TagTarget:
-        """The tags of a batch. The loss is the mean over all `n_known` segments.
+        """From the annotation of each text's characters.
 
         Raises ValueError (F233) for a label that has no tags.
         """
-        C = int(batch.n_units.max())
-        allowed = np.zeros((len(batch.segments), C, len(tags)), dtype=np.bool_)
-        known = np.zeros(len(batch.segments))
-        for row, segment in enumerate(batch.segments):
-            length = segment.end - segment.start
-            spans, unknown, coarse = annotation = self.annotations[segment]
-            known[row] = annotation.is_annotated(length)
-            allowed[row, :length] = tags.allowed(spans, length, unknown, coarse)
-        weights = (known / max(1, self.n_known)).astype(np.float32)
-        return TagTarget(allowed, batch.n_units, weights)
+        spans, tables = [], []
+        for text, given in zip(texts, annotations, strict=True):
+            unknown = text.touched(given.unknown)
+            spans.append(text.from_characters(given.spans))
+            tables.append(tags.allowed(spans[-1], len(text), unknown, given.coarse))
+        allowed = {
+            segment: _within(segment, spans[segment.text], tables[segment.text])
+            for segment in segments
+        }
+        return cls(allowed, sum(not each.all() for each in allowed.values()))
+
+    def target(self, batch: Batch) -> TagTarget:
+        """The tags of a batch. The loss is the mean over all `n_known` segments."""
+        tables = [self.allowed[segment] for segment in batch.segments]
+        size = len(tables), int(batch.n_units.max()), tables[0].shape[1]
+        allowed = np.zeros(size, dtype=np.bool_)
+        for row, table in enumerate(tables):
+            allowed[row, : len(table)] = table
+        known = np.array([not table.all() for table in tables])
+        return TagTarget(allowed, batch.n_units, (known / max(1, self.n_known)).astype(np.float32))
 
 
-def split_annotation(annotation: Annotation, segments: Sequence[Segment]) -> list[Annotation]:
-    """The annotation of each segment of a text, counted from its start.
-
-    An entity cut by the edge of a segment is unknown there if another segment has all of it.
-    Otherwise its parts count as entities.
-    """
-    whole = {
-        span
-        for segment in segments
-        for span in spans_in(annotation.spans, segment)
-        if segment.start <= span.start and span.end <= segment.end
-    }
-    starts = np.array([span.start for span in annotation.unknown], dtype=np.int64)
-    ends = np.array([span.end for span in annotation.unknown], dtype=np.int64)
-    parts = []
-    for segment in segments:
-        here = np.flatnonzero((starts < segment.end) & (segment.start < ends))
-        unknown = [part_in(annotation.unknown[number], segment) for number in here.tolist()]
-        spans = []
-        for span in spans_in(annotation.spans, segment):
+def _within(segment: Segment, spans: Sequence[EntitySpan], allowed: Bools) -> Bools:
+    """The allowed tags of a segment. An entity that it cuts is unknown there."""
+    own = allowed[segment.start : segment.end]
+    for span in spans_in(spans, segment):
+        if span.start < segment.start or segment.end < span.end:
             part = part_in(span, segment)
-            if span in whole and part.end - part.start < span.end - span.start:
-                unknown.append(part._replace(label=""))
-            else:
-                spans.append(part)
-        parts.append(annotation._replace(spans=spans, unknown=unknown))
-    return parts
+            own = own.copy()
+            own[part.start : part.end] = True
+    return own

@@ -13,7 +13,6 @@ from ..nn.crf import CRF
 from ..nn.layers import Dropout, TransformerLayer
 from ..nn.network import EmbeddingNetwork
 from .batch import Batch
-from .lattice import Scores
 from .options import NetworkOptions
 from .tags import TagSet, TagTarget
 
@@ -26,26 +25,15 @@ class TaggingNetwork(EmbeddingNetwork):
         width = options.num_heads * options.head_dim
         self.embed_dropout = Dropout(options.embed_dropout)
         self.output_dropout = Dropout(options.output_dropout)
-        tags = TagSet(labels, options.scheme)
+        self.tags = tags = TagSet(labels, options.scheme)
         self.classify = nn.Linear(width, len(tags))
         self.crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
         self.crf.requires_grad_(options.transitions)  # they start at zero
         self.r_drop = options.r_drop
 
-    def emissions(self, hidden: Tensor) -> Tensor:
-        """[B, C, D] → [B, C, K]."""
-        scores: Tensor = self.classify(self.output_dropout(hidden))
-        return scores
-
     def training_scores(self, batch: Batch, upstream: Tensor | None) -> Tensor:
         """Emissions of a batch; with R-Drop [2B, C, K] of the batch twice, with other dropouts."""
         return torch.cat([self(batch, upstream) for _ in range(2 if self.r_drop else 1)])
-
-    def crf_scores(self, scores: Tensor) -> Scores:
-        """The CRF's scores and emissions [B, C, K], as arrays."""
-        crf = self.crf
-        parts = scores, crf.transitions, crf.starts, crf.ends
-        return Scores(*(each.detach().cpu().double().numpy() for each in parts))
 
     def loss(self, scores: Tensor, target: TagTarget) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights.

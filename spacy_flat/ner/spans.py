@@ -9,9 +9,9 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..errors import Errors
+from ..lexicon import NOT_ENTITY
 from ..text.units import EntitySpan
 from ..util.arrays import Bools
-from ..util.options import require_count
 
 OnMisaligned = Literal["expand", "contract", "drop"]
 
@@ -33,10 +33,6 @@ class Annotation(NamedTuple):
     spans: list[EntitySpan]
     unknown: list[EntitySpan]
     coarse: Mapping[str, Sequence[str]] = {}
-
-    def is_annotated(self, length: int) -> bool:
-        """Whether anything is known about a text of this length."""
-        return bool(self.spans) or not self.unknown_at("", length).all()
 
     def unknown_at(self, label: str, length: int) -> Bools:
         """[length] where in a text nothing is known ("" as label), or nothing of a label."""
@@ -87,8 +83,8 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     `doc.spans["unknown"]`.
     unannotated: labels that are unknown everywhere, besides those in `doc._.unannotated_labels`.
 
-    Raises ValueError (F304) where the texts of both differ in more than white space and case,
-    TypeError (F026) for labels in one string.
+    Raises ValueError (F304) where the texts of both differ, TypeError (F026) for labels in one
+    string.
     """
     reference = example.reference
     spans = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in reference.ents]
@@ -99,7 +95,7 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     ]
     source, target = reference.text, example.predicted.text
     if source != target:
-        spans, unknown = _move([spans, unknown], source, target)
+        raise ValueError(Errors.F304.format(reference=source[:40], predicted=target[:40]))
     if target:
         labels = dict.fromkeys([*unannotated, *_listed(reference._.unannotated_labels)])
         unknown.extend(EntitySpan(0, len(target), label) for label in labels)
@@ -140,28 +136,6 @@ def _missing(doc: Doc) -> Iterator[EntitySpan]:
         yield EntitySpan(stretch.start_char, stretch.end_char, "")
 
 
-def _move(
-    groups: Sequence[Sequence[EntitySpan]], source: str, target: str
-) -> list[list[EntitySpan]]:
-    """The same spans in a text that differs in white space and case only."""
-    places = np.array([i for i, char in enumerate(target) if not char.isspace()], dtype=np.int64)
-    before = np.cumsum([0, *(not char.isspace() for char in source)])
-    if before[-1] != len(places) or _bare(source) != _bare(target):
-        raise ValueError(Errors.F304.format(reference=source[:40], predicted=target[:40]))
-    return [
-        [
-            EntitySpan(int(places[before[start]]), int(places[before[end] - 1]) + 1, label)
-            for start, end, label in spans
-            if before[start] < before[end]
-        ]
-        for spans in groups
-    ]
-
-
-def _bare(text: str) -> str:
-    return "".join(text.split()).lower()
-
-
 def set_entities(
     doc: Doc,
     spans: Iterable[EntitySpan],
@@ -175,21 +149,25 @@ def set_entities(
         touches, contracted to those that it covers, or dropped. Of entities that then share a token
         the first stays.
     overwrite: drop the Doc's entities; otherwise they and blocked tokens stay, and new entities
-        that share a token with them are left out.
+        that share a token with them are left out. So are those in `doc.spans["not_entity"]`.
     confidence: of each entity, for `span._.confidence`.
     """
     entities, blocked = ([], []) if overwrite else existing_entities(doc)
     taken = {place for old in (*entities, *blocked) for place in range(old.start, old.end)}
+    banned = {(span.start, span.end, span.label_) for span in doc.spans.get(NOT_ENTITY, ())}
     for span, share in zip(spans, confidence or repeat(None)):  # noqa: B905  (endless)
         start, end, label = span
         entity = doc.char_span(start, end, label, alignment_mode=ALIGNMENT[on_misaligned])
-        if entity is not None and taken.isdisjoint(range(entity.start, entity.end)):
+        if (
+            entity is not None
+            and taken.isdisjoint(range(entity.start, entity.end))
+            and banned.isdisjoint((entity.start, entity.end, name) for name in (label, ""))
+        ):
             taken.update(range(entity.start, entity.end))
             entities.append(entity)
             _keep_exact(entity, span)
             if share is not None or entity._.confidence is not None:
                 entity._.confidence = share
-    _forget_ids(doc)
     doc.set_ents(entities, blocked=blocked, default="outside")
 
 
@@ -204,9 +182,7 @@ def get_alternatives(doc: Doc, k: int | None = None) -> list[tuple[list[EntitySp
     entities in characters and their joint probability. There are as many as the component's
     setting `alternatives`, or fewer; k: only the first.
 
-    Raises ValueError (F341) for a k below 1, and (F385) where none were asked for."""
-    if k is not None:
-        require_count("k", k)
+    Raises ValueError (F385) where none were asked for."""
     found = doc._.get(_ALTERNATIVES)
     if found is None:
         raise ValueError(Errors.F385)
@@ -237,13 +213,6 @@ def _exact(ent: Span) -> EntitySpan:
     if label != ent.label_:
         start = end = 0
     return EntitySpan(ent.start_char + start, ent.end_char + end, ent.label_)
-
-
-def _forget_ids(doc: Doc) -> None:
-    """Remove the ids that earlier entities, such as an entity ruler's, left on tokens. `set_ents`
-    leaves them there; to entities that are kept it gives their own back."""
-    for place in np.flatnonzero(doc.to_array("ENT_ID")).tolist():
-        doc[place].ent_id = 0
 
 
 def existing_entities(doc: Doc) -> tuple[list[Span], list[Span]]:

@@ -6,7 +6,6 @@ Pure numpy, so that corpora, components and networks share it without importing 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -142,9 +141,3 @@ class TagSet:
         number = self.labels.index(label) if label in self.labels else len(self.labels)
         found: Bools = self.label_of == number
         return found
-
-
-@lru_cache(maxsize=16)
-def tag_set(labels: tuple[str, ...], scheme: Scheme) -> TagSet:
-    """The `TagSet` of these labels, made once."""
-    return TagSet(labels, scheme)

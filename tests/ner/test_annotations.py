@@ -10,20 +10,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy_flat.ner.spans import set_entities
 from spacy_flat.text.units import EntitySpan
 
-from .conftest import GOLD, Copy, entities, flat
-
-
-@pytest.mark.parametrize("on_misaligned", ["expand", "contract", "drop"])
-def test_on_misaligned(jieba_trained: Language, on_misaligned: str) -> None:
-    ner = flat(jieba_trained)
-    before, ner.on_misaligned = ner.on_misaligned, on_misaligned  # type: ignore[assignment]
-    try:
-        doc = jieba_trained("南京市长江大桥来了。")
-    finally:
-        ner.on_misaligned = before
-    expected = [("LOC", "南京市"), ("PER", "长江大桥")] if on_misaligned == "expand" else []
-    assert entities(doc) == expected
-    assert doc._.char_ents == (GOLD[2] if expected else [])
+from .conftest import GOLD
 
 
 def test_exact_characters_go_with_parts_of_a_doc(jieba_trained: Language) -> None:
@@ -48,18 +35,6 @@ def test_exact_characters_of_one_entity_are_not_anothers(jieba_trained: Language
     for end in (2, 3):  # also of one with the same label, which stands exactly on its tokens
         set_entities(doc, [EntitySpan(0, end, "LOC")], "expand", overwrite=True)
         assert doc._.char_ents == [(0, end, "LOC")]
-
-
-def test_ids_of_replaced_entities_do_not_stay(trained: Language, copy_of: Copy) -> None:
-    for overwrite, ids in ((True, ["", ""]), (False, ["A7", ""])):
-        nlp = copy_of(trained)
-        flat(nlp).overwrite = overwrite
-        doc = nlp.make_doc("王小明昨天去了上海。")
-        doc.ents = [Span(doc, 0, 3, "FAC", span_id="A7")]  # type: ignore[assignment]
-        doc[8].ent_id_ = "stale"
-        nlp(doc)
-        assert [ent.ent_id_ for ent in doc.ents] == ids
-        assert doc[8].ent_id_ == ""
 
 
 @pytest.mark.parametrize("mark", ["\u200b", "\u2060", "\ufeff", "\u00ad"])

@@ -2,8 +2,6 @@
 and what a component makes of its labels for Docs."""
 
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ import torch
 from learning import settle
 from spacy.language import Language
 from spacy.training import Example
-from spacy.util import load_config
 
 from spacy_flat.ner.scores import score_entities
 from spacy_flat.ner.spans import Annotation, names_in
@@ -185,18 +182,6 @@ def test_docs_get_the_mapped_labels(mapped: Language) -> None:
     assert entities(mapped("王小明昨天去了上海。")) == [("NAME", "王小明")]
     assert list(flat(mapped).labels) == mapped.pipe_labels["flat_ner"] == ["NAME"]
     assert flat(mapped).label_data == flat(mapped).known_labels == ("LOC", "ORG", "PER")
-
-
-def test_a_map_is_saved_and_configured(mapped: Language, tmp_path: Path) -> None:
-    mapped.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    assert flat(loaded).label_map == {"PER": "NAME", "ORG": "NAME", "LOC": ""}
-    config = load_config(tmp_path / "config.cfg")
-    config["components"]["flat_ner"]["label_map"] = {"PER": "P"}
-    config.to_disk(tmp_path / "config.cfg")
-    assert flat(spacy.load(tmp_path)).labels == ("LOC", "ORG", "P")
-    meta = json.loads((tmp_path / "meta.json").read_text("utf-8"))
-    assert meta["labels"]["flat_ner"] == ["NAME"]
 
 
 @pytest.mark.parametrize("value", ["LOC", ["LOC"], {"GPE": 1}, {"LOC": "not_entity"}])

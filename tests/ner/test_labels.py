@@ -37,16 +37,6 @@ def test_wrong_labels(label: Any) -> None:
         ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), labels="LOC")
 
 
-def test_labels_given_and_added() -> None:
-    nlp = blank()
-    ner = add_flat(nlp)
-    assert ner.add_label("ORG") == 1
-    assert ner.add_label("ORG") == 0
-    ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), labels=["PER", "GPE", "PER"])
-    assert ner.labels == ("PER", "GPE", "ORG")
-    assert "GPE" in nlp.vocab.strings
-
-
 SH = ("上海", [(0, 2, "LOC")])
 
 NJ = ("他在南京", [(2, 4, "LOC")])
@@ -78,24 +68,6 @@ def test_unannotated_labels_are_labels() -> None:
         train(nlp)
 
 
-def test_loss_of_an_unknown_label(trained: Language) -> None:
-    ner = flat(trained)
-    example = char_example(trained, "昨天下雨。", [(0, 2, "DATE")])
-    emissions = ner.model.predict([example.predicted])
-    with pytest.raises(ValueError, match=r"F233.*DATE"):
-        ner.get_loss([example], emissions)
-
-
 def test_not_entity_is_no_label(trained: Language, copy_of: Copy) -> None:
     with pytest.raises(ValueError, match="F386"):
         flat(copy_of(trained)).add_label("not_entity")
-
-
-def test_labels_before_any_data() -> None:
-    """`nlp.initialize()` without examples, as in spaCy's first steps and `spacy assemble`."""
-    nlp = blank()
-    add_flat(nlp).add_label("LOC")
-    nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
-    with pytest.warns(UserWarning, match=r"W306.*flat_ner"):
-        nlp.initialize()
-    assert flat(nlp).is_initialised

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spacy_flat.ner.constraints import SpanConstraints
 from spacy_flat.ner.lattice import REQUIRED, Arcs, Lattice, Scores
-from spacy_flat.ner.tags import Scheme, tag_set
+from spacy_flat.ner.tags import Scheme, TagSet
 from spacy_flat.text.units import EntitySpan
 
 from .paths import legal_paths, spans_of
@@ -27,7 +27,7 @@ class Case:
 
     def __init__(self, seed: int, scheme: Scheme, n: int, labels: dict[str, list[str]]) -> None:
         noise = self.noise = np.random.default_rng(seed)
-        tags = self.tags = tag_set(LABELS, scheme)
+        tags = self.tags = TagSet(LABELS, scheme)
         K = len(tags)
         self.n, self.labels = n, labels
         self.scores = Scores(
@@ -43,9 +43,8 @@ class Case:
                 of[self.span("C")] = float(noise.choice([-3, -np.inf]))
         if noise.random() < 0.3:
             stretch = self.span(str(noise.choice([*labels])))
-            (self.constraints.fixed if noise.random() < 0.5 else self.constraints.outside).append(
-                stretch
-            )
+            given = self.constraints
+            (given.require if noise.random() < 0.5 else given.exclude)(stretch)
 
     def span(self, label: str) -> EntitySpan:
         start = int(self.noise.integers(0, self.n))
@@ -189,7 +188,7 @@ def test_long_entities_and_what_is_left_out(labels: dict[str, list[str]]) -> Non
 
 def plain(n: int, odds: np.ndarray[Any, Any]) -> Lattice:
     """With no scores but these odds."""
-    tags = tag_set(("A",), "BIOES")
+    tags = TagSet(("A",), "BIOES")
     sizes = (1, n, len(tags)), (len(tags),) * 2, (len(tags),), (len(tags),)
     scores = Scores(*(np.zeros(size) for size in sizes))
     return Lattice(tags, scores, np.array([n]), np.array([0]), odds)

@@ -12,12 +12,12 @@ import torch
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from spacy_flat.ner.constraints import rules_of
 from spacy_flat.ner.decoding import Decoding, find_entities
 from spacy_flat.ner.model import BatchEmissions, Emissions
 from spacy_flat.ner.network import TaggingNetwork
 from spacy_flat.ner.options import NetworkOptions
-from spacy_flat.ner.rules import rules_of
-from spacy_flat.ner.tags import OUTSIDE, Scheme, TagSet, tag_set
+from spacy_flat.ner.tags import OUTSIDE, Scheme, TagSet
 from spacy_flat.text.units import EntitySpan, Segment, Unit, Units
 
 from .conftest import Copy, Span, add_flat, blank, char_example, flat, found, spans_of, train
@@ -52,15 +52,15 @@ def best_by_enumeration(
 
 
 def decode(
-    texts: list[Units], scores: Any, network: TaggingNetwork, tags: TagSet, constrained: bool
+    texts: list[Units], scores: Any, network: TaggingNetwork, constrained: bool
 ) -> list[list[EntitySpan]]:
     n_units = np.array([len(text) for text in texts])
     segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
     batch: Any = SimpleNamespace(segments=segments, n_units=n_units)
     batches = iter([BatchEmissions(batch, torch.from_numpy(scores))])
-    labels = {label: [label] for label in tags.labels}
-    decoding = Decoding(tags, labels, constrained)
-    found = find_entities(Emissions(texts, segments, batches), network, decoding)
+    labels = {label: [label] for label in network.tags.labels}
+    decoding = Decoding(labels, constrained)
+    found = find_entities(Emissions(texts, segments, batches), network, decoding, {})
     return [each.entities for each in found]
 
 
@@ -68,8 +68,8 @@ def decode(
 @pytest.mark.parametrize("unit", ["char", "token"])
 def test_the_best_of_all_sequences(scheme: Scheme, labels: tuple[str, ...], unit: Unit) -> None:
     choice, noise = random.Random(0), np.random.default_rng(0)
-    vocab, tags = spacy.blank("en").vocab, tag_set(labels, scheme)
     network = TaggingNetwork(NetworkOptions(scheme=scheme), labels)
+    vocab, tags = spacy.blank("en").vocab, network.tags
     crf = [noise.normal(size=each.shape) for each in network.crf.parameters()]
     for parameter, values in zip(network.crf.parameters(), crf, strict=True):
         parameter.data = torch.from_numpy(values)
@@ -80,8 +80,8 @@ def test_the_best_of_all_sequences(scheme: Scheme, labels: tuple[str, ...], unit
     scores = noise.normal(size=(len(texts), max(map(len, texts)), len(tags)))
     scores[:, :, OUTSIDE] -= 1
     expected = [best_by_enumeration(*each, crf, tags) for each in zip(texts, scores, strict=True)]
-    assert decode(texts, scores, network, tags, constrained=True) == expected
-    anything = decode(texts, scores, network, tags, constrained=False)
+    assert decode(texts, scores, network, constrained=True) == expected
+    anything = decode(texts, scores, network, constrained=False)
     assert sum(a != b for a, b in zip(anything, expected, strict=True)) > 10
 
 

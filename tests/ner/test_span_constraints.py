@@ -108,7 +108,12 @@ def test_every_wish_is_kept(kind: str, on_misaligned: Any, data: st.DataObject) 
     blocked_places = {place for b in blocked for place in range(b.start_char, b.end_char)}
     # Where a text is split, the parts' overlap decides what is dropped. Spaces at the borders of an
     # entity, which it loses, may be blocked.
-    whole = len(doc.text) <= 7 and agrees(freely) and not any(b[0].is_space for b in blocked)
+    whole = (
+        on_misaligned == "expand"
+        and len(doc.text) <= 7
+        and agrees(freely)
+        and not any(b[0].is_space for b in blocked)
+    )
     if whole and all_shown and kept_exactly and touched.isdisjoint(blocked_places):
         assert [str(e) + e.label_ for e in doc.ents] == [str(e) + e.label_ for e in freely.ents]
 
@@ -118,11 +123,12 @@ def test_constraints_are_split_in_linear_time() -> None:
     n = 4000
     spans = [EntitySpan(10 * i + 8, 10 * i + 12, "PER") for i in range(n)]
     segments = [Segment(0, 20 * i, 20 * i + 20) for i in range(n // 2)]
-    given = SpanConstraints(fixed=spans[::2], log_odds=dict.fromkeys(spans[1::2], 2.0))
+    fixed, favoured = dict.fromkeys(spans[::2], 1.0), dict.fromkeys(spans[1::2], 2.0)
+    given = SpanConstraints(fixed, log_odds=favoured)
     start = time.perf_counter()
-    parts = dict(given.split(segments))
+    parts = given.split(segments)
     assert time.perf_counter() - start < 1  # 30 where each is compared with all
-    assert parts[segments[0]] == SpanConstraints([EntitySpan(8, 12, "PER")], [], {}, {})
+    assert parts[segments[0]] == SpanConstraints({EntitySpan(8, 12, "PER"): 1.0})
     assert len(parts) == len(segments)
 
 
@@ -156,14 +162,15 @@ def test_a_long_token_takes_little_memory(trained: Language) -> None:
 
 
 def test_of_overlapping_words_of_the_same_length_the_network_chooses() -> None:
-    given = SpanConstraints(fixed=[EntitySpan(8, 9, "LOC")])
+    given = SpanConstraints()
+    given.require(EntitySpan(8, 9, "LOC"))
     words = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 1, 5, 7)]
     given.add_words([*words, (EntitySpan(1, 2, "PER"), 1.0)], {"PER": ["PER"]})
-    assert given.fixed == [(8, 9, "LOC"), (5, 7, "PER")]
+    assert [*given.fixed] == [(8, 9, "LOC"), (5, 7, "PER")]
     assert set(given.log_odds) == {(0, 2, "PER"), (1, 3, "PER")}
 
 
 def test_neighbouring_words_are_both_required() -> None:
     given, words = SpanConstraints(), [EntitySpan(0, 2, "LOC"), EntitySpan(2, 4, "LOC")]
     given.add_words([(word, 1.0) for word in words], {"LOC": ["LOC"]})
-    assert given == SpanConstraints(fixed=words)
+    assert [*given.fixed] == words

@@ -32,19 +32,6 @@ def sentences(draw: st.DrawFn) -> tuple[int, list[Span]]:
     return end + draw(st.integers(0, 3)), spans
 
 
-def test_names() -> None:
-    assert TagSet(["PER"], "BIOES").names == ("O", "B-PER", "I-PER", "E-PER", "S-PER")
-    assert TagSet(["PER", "LOC"], "BIO").names == ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
-    assert TagSet([]).names == ("O",)
-    assert len(TagSet(LABELS)) == 13
-
-
-def test_a_new_label_keeps_the_tags_of_the_others() -> None:
-    for scheme in SCHEMES:
-        old, new = TagSet(["PER"], scheme), TagSet(["PER", "LOC"], scheme)
-        assert new.names[: len(old)] == old.names
-
-
 def test_example() -> None:
     bioes, bio = TagSet(["PER"], "BIOES"), TagSet(["PER"], "BIO")
     spans = [(1, 4, "PER"), (4, 5, "PER"), (5, 7, "PER")]

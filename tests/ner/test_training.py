@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from learning import settle
@@ -9,22 +10,20 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_flat.ner.model import split_annotation
+from spacy_flat.ner.model import Gold
 from spacy_flat.ner.spans import Annotation
+from spacy_flat.ner.tags import TagSet
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.text.units import EntitySpan, Segment
+from spacy_flat.text.units import EntitySpan, Segment, Units
 
 from .conftest import (
     GOLD,
     TEXTS,
     Copy,
-    add_flat,
-    blank,
     char_example,
     check_known,
     flat,
     found,
-    train,
 )
 
 
@@ -80,18 +79,6 @@ def test_gradient_is_that_of_the_loss(trained: Language, copy_of: Copy) -> None:
     assert loss > 0
 
 
-def test_reference_with_other_white_space() -> None:
-    nlp = blank()
-    add_flat(nlp)
-    example = char_example(nlp, "王小明 在上海", [(0, 3, "PER"), (5, 7, "LOC")])
-    example = Example(nlp.make_doc("王小明在 上海"), example.reference)
-    train(nlp, [example], steps=30)
-    assert found(nlp, ["王小明在 上海"]) == [[(0, 3, "PER"), (5, 7, "LOC")]]
-    other = Example(nlp.make_doc("王小明在上海滩"), example.reference)
-    with pytest.raises(ValueError, match=r"F304.*王小明 在上海.*王小明在上海滩"):
-        nlp.update([other])
-
-
 def test_labels_that_a_corpus_does_not_annotate(trained: Language, copy_of: Copy) -> None:
     """A corpus of places only teaches places, and no persons are unlearnt."""
     nlp = copy_of(trained)
@@ -106,21 +93,6 @@ def test_labels_that_a_corpus_does_not_annotate(trained: Language, copy_of: Copy
     assert found(nlp) == GOLD
 
 
-def test_an_entity_that_is_cut_is_unknown_where_another_segment_has_it() -> None:
-    spans = [EntitySpan(1, 3, "A"), EntitySpan(8, 12, "B")]
-    both = [Segment(0, 0, 10), Segment(0, 7, 17)]
-    assert [part[:2] for part in split_annotation(Annotation(spans, []), both)] == [
-        ([(1, 3, "A")], [(8, 10, "")]),
-        ([(1, 5, "B")], []),
-    ]
-    apart = [Segment(0, 0, 10), Segment(0, 10, 20)]
-    annotation = Annotation(spans, [EntitySpan(2, 14, "")])
-    assert [part[:2] for part in split_annotation(annotation, apart)] == [
-        ([(1, 3, "A"), (8, 10, "B")], [(2, 10, "")]),
-        ([(0, 2, "B")], [(0, 4, "")]),
-    ]
-
-
 def test_unannotated_labels_count_where_a_corpus_has_them(trained: Language, copy_of: Copy) -> None:
     """The setting is of the corpus that the pipeline was trained on."""
     nlp = copy_of(trained)
@@ -131,3 +103,23 @@ def test_unannotated_labels_count_where_a_corpus_has_them(trained: Language, cop
     assert [doc.text for each in examples for doc in each.predicted.ents] == ["张三", "李四"]
     assert flat(nlp).score(examples)["chars_p"] == 0.5
     assert flat(nlp).score(examples[1:])["chars_p"] is None
+
+
+def test_an_entity_that_is_cut_is_unknown() -> None:
+    spans = [EntitySpan(1, 3, "A"), EntitySpan(8, 12, "B")]
+    segments = [Segment(0, 0, 10), Segment(0, 7, 17)]
+    annotations = [Annotation(spans, [EntitySpan(15, 17, "")])]
+    tags = TagSet(["A", "B"])
+    gold = Gold.of(annotations, [Units.characters("一" * 17)], segments, tags)
+    assert gold.n_known == 2
+    first, second = (gold.allowed[segment] for segment in segments)
+    assert np.flatnonzero(first.all(1)).tolist() == [8, 9]
+    assert np.flatnonzero(second.all(1)).tolist() == [8, 9]
+    assert [tags.names[tag] for tag in second[:6].argmax(1)] == [
+        "O",
+        "B-B",
+        "I-B",
+        "I-B",
+        "E-B",
+        "O",
+    ]

@@ -158,7 +158,8 @@ class FLAT(TaggingNetwork):
             n_queries = C if number == len(self.layers) - 1 else nodes.shape[1]
             visible = self._visible(heads, tails, present, n_queries)
             nodes = layer(nodes, n_queries, self._relations(number, batch), visible)
-        return self.emissions(nodes)
+        scores: Tensor = self.classify(self.output_dropout(nodes))
+        return scores
 
     def _characters(self, batch: LatticeBatch, upstream: Tensor | None) -> Tensor:
         """[B, C, D]."""

@@ -79,7 +79,8 @@ class TENER(TaggingNetwork):
             units = units + self.cases(self.to_tensor(batch.cases))
         if self.encoder is not None:
             units = self.encoder(units, self.to_tensor(batch.present))
-        return self.emissions(units)
+        scores: Tensor = self.classify(self.output_dropout(units))
+        return scores
 
 
 class Transformer(nn.Module):
