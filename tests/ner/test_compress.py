@@ -69,7 +69,7 @@ def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy)
     """As if the lattice had only_known_words."""
     expected = copy_of(trained, only_known_words=True)
     for nlp in (pipeline, expected):
-        flat(nlp).lexicon.add(["昨天", "新闻"], type="n")
+        flat(nlp).lexicon.add(["昨天", "新闻"])
         flat(nlp).lexicon.add(["苏州"], type="n", trust=0.9)
         flat(nlp).lexicon.add(["杭州"], type="not_entity")
     compact(pipeline, CompressConfig(bits=32, known_words=True))
