@@ -8,16 +8,16 @@ trained on its training part. Parts:
     scores   Perplexity of the dev part, beside all Kneser–Ney 5-grams of the same keys. Then of
              500 sentences of it, changed in one place, how often the true one is more probable: two
              neighbouring characters are swapped, or one is replaced by a frequent one.
-    errors   `doc._.suspicious` on --errors of these replaced sentences, on as many with a
-             homophone, and on 60 of that kind written for it (`assets/release/typos.tsv`).
+    errors   `doc._.suspicious` on --errors of these sentences with a homophone, and on 60 of that
+             kind written for it (`assets/release/typos.tsv`).
              Precision: how many of the suspicious characters were replaced. Recall: how many of the
              replaced ones are suspicious; mended: with the true one expected. Alarms: suspicious
              characters in 1,000 of 250 unchanged dev texts.
     speed    Characters a second in training and writing, texts a second in scoring, beside the
              plain loop (`plain_lm.py`) of the same sizes, in turns on one thread; the median of
              --repeats counts, in seconds of the processor.
-    poems    Of --samples poems of each form, asked for with rhyme and tones and without, and of the
-             dev part: how many have the form, rhyme and tones.
+    poems    Of --samples poems of each form, asked for with rhyme and without, and of the dev
+             part: how many have the form and rhyme.
 """
 
 import argparse
@@ -43,12 +43,11 @@ from spacy.training import Example
 from spacy_flat.corpora.poems import LINE_ENDS, form_name
 from spacy_flat.generator.component import CharGenerator
 from spacy_flat.generator.featuriser import CharFeaturiser
-from spacy_flat.generator.forms import FORMS, Tones
+from spacy_flat.generator.forms import FORMS
 from spacy_flat.generator.model import network_of
 from spacy_flat.generator.ngrams import N_BEFORE, count_ngrams
-from spacy_flat.generator.poems import judge, slots_of
-from spacy_flat.generator.proofreading import Confusion
-from spacy_flat.generator.prosody import syllables_of
+from spacy_flat.generator.proofreading import syllables_of
+from spacy_flat.generator.rhymes import rhyme_of
 from spacy_flat.nn.optimizers import AdamW
 
 NGRAMS = "Kneser–Ney, 5-grams"
@@ -58,7 +57,6 @@ FREQUENT = 100  # characters that may replace another
 LEAST = (2, 4, 6, 8, 10)  # values of `suspicion`
 UNCHANGED = 250  # dev texts in which anything suspicious is a false alarm
 TYPOS = Path(__file__).parents[1] / "assets/release/typos.tsv"
-TONES: tuple[Tones, Tones] = ("平起", "仄起")
 
 Pipes = dict[str, Language]
 Texts = list[str]
@@ -176,19 +174,15 @@ def share_right(scorer: Scorer, changes: Sequence[Change]) -> float:
 def measure_errors(
     arguments: argparse.Namespace, pipes: Pipes, train: Texts, dev: Texts
 ) -> Iterable[Any]:
-    _, replaced, typed = change_sentences(train, dev, arguments.errors)
+    *_, typed = change_sentences(train, dev, arguments.errors)
     written = [line.split("\t") for line in TYPOS.read_text("utf-8").splitlines()]
-    kinds: list[tuple[str, Confusion, list[Change]]] = [
-        ("replaced", "any", replaced),
-        ("homophones", "homophones", typed),
-        ("written", "homophones", [(true, changed) for changed, true in written]),
-    ]
+    kinds = {"homophones": typed, "written": [(true, changed) for changed, true in written]}
     unchanged = Random(1).sample(dev, min(UNCHANGED, len(dev)))
     n = sum(map(len, unchanged))
-    for kind, confusion, changes in kinds:
+    for kind, changes in kinds.items():
         rows = []
         for name, nlp in pipes.items():
-            find = partial(suspicious, nlp, confusion)
+            find = partial(suspicious, nlp)
             gains = [each.gain for found in find(unchanged) for each in found]
             for least, *shares in measure_finder(find, changes):
                 alarms = 1000 * sum(gain >= least for gain in gains) / n
@@ -197,9 +191,9 @@ def measure_errors(
         yield header, rows
 
 
-def suspicious(nlp: Language, confusion: Confusion, texts: Iterable[str]) -> list[Any]:
+def suspicious(nlp: Language, texts: Iterable[str]) -> list[Any]:
     pipe = generator_of(nlp)
-    pipe.suspicion, pipe.confusion = LEAST[0], confusion
+    pipe.suspicion = LEAST[0]
     found = [score.suspicious for score in pipe.predict(map(nlp.make_doc, texts))]
     pipe.suspicion = None
     return found
@@ -299,29 +293,30 @@ def take_turns(one: Callable[[], object], other: Callable[[], object], n: int) -
 def measure_poems(
     arguments: argparse.Namespace, pipes: Pipes, train: Texts, dev: Texts
 ) -> Iterable[Any]:
-    half = arguments.samples // 2
+    n = arguments.samples
     for name, nlp in pipes.items():
         pipe, rows = generator_of(nlp), []
         for form in FORMS:
-            asked = [pipe.poem(form, n=half, rhyme=True, tones=tones, seed=1) for tones in TONES]
             length = FORMS[form].lines * (FORMS[form].characters + 1)  # with single marks
             kinds = {
-                "asked for": [poem.text for poems in asked for poem in poems],
-                "not asked for": [poem.text for poem in pipe.poem(form, n=2 * half, seed=1)],
+                "asked for": [poem.text for poem in pipe.poem(form, n=n, rhyme=True, seed=1)],
+                "not asked for": [poem.text for poem in pipe.poem(form, n=n, seed=1)],
                 "dev part": [t for t in dev if form_name(t) == form and len(t) == length],
             }
             for kind, texts in kinds.items():
                 if texts:
                     shares = np.mean([meets(form, text) for text in texts], axis=0)
                     rows.append([f"{form}, {kind}", str(len(texts)), *map(percent, shares)])
-        yield (name, "texts", "form", "rhyme", "tones"), rows
+        yield (name, "texts", "form", "rhyme"), rows
 
 
-def meets(form: str, text: str) -> tuple[bool, bool, bool]:
-    """Whether a text has form, rhyme, and tones by one of the two patterns."""
-    tasks = [slots_of(FORMS[form], {}, True, tones) for tones in TONES]
-    poems = [judge(FORMS[form], slots, text, 0.0) for slots in tasks]
-    return form_name(text) == form, bool(poems[0].rhymes), any(not p.misplaced for p in poems)
+def meets(form: str, text: str) -> tuple[bool, bool]:
+    """Whether a text has the form, and its even lines end on different characters of one rhyme."""
+    length = FORMS[form].characters + 1
+    ends = text[2 * length - 2 :: 2 * length]
+    rhymes = {rhyme_of(end) for end in ends}
+    is_rhymed = len(rhymes) == 1 and "" not in rhymes and len(set(ends)) == len(ends)
+    return form_name(text) == form, is_rhymed
 
 
 PARTS = {

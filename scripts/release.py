@@ -99,9 +99,7 @@ def release_news() -> None:
     run("assets/release/news.py", "corpus/news", given.text, given.news)
     train("zh_char_news", *corpus("news"))
     compacted = compact("zh_char_news", "model-best", bits=8, name="news")
-    change(compacted, "training/zh_char_news/errors", "char_generator.suspicion", 6.0)
-    change("training/zh_char_news/errors", "training/zh_char_news/proofreader",
-           "char_generator.confusion", "homophones")  # fmt: skip
+    change(compacted, "training/zh_char_news/proofreader", "char_generator.suspicion", 6.0)
     package("training/zh_char_news/proofreader")
 
 

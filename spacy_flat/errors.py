@@ -241,8 +241,6 @@ F343 Unknown form {form!r}. Choose one of {names}, or give the lines and their c
   Form(6, 5) in Python, 6x5 on the command line.
 F344 {heads!r} has {found} characters without its punctuation, but the form has {lines} lines, each
   of which begins with one. Give {lines} characters, or another form.
-F345 Tone patterns exist for lines of 5 or 7 characters, but the form has lines of {characters}.
-  Turn off tones, or choose another form.
 F346 The prompt {prompt!r} has {found} characters without its punctuation, but the form has {room}.
   Shorten it, or choose a longer form.
 F347 The vocabulary of component {name!r} has no characters to write a poem with: letters of a
@@ -399,8 +397,6 @@ W333 {path}: the questions have no letter, or most are the same; the first is {t
   in another column, write a header in the first line, and name the column with --question.
 W334 {path}: the first line is read as a question, {first!r}, but all others are longer. If it has
   the names of the columns, add --question {first!r}.
-W340 Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score as 0,
-  which no model can beat: check the dev corpus.
 W370 Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted texts, and all others
   are dropped: the pipeline will know little beyond these texts. Count much more text of the kind to
   annotate (--text), or set neither --min-count nor --max-size.

@@ -21,6 +21,7 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, registry
 
+from spacy_flat.generator.rhymes import rhyme_of
 from spacy_flat.similarity.pairs import join_pair
 
 ROOT = Path(__file__).parents[1]
@@ -232,8 +233,8 @@ def test_verses_are_probable_and_their_errors_are_suspicious(load: Load) -> None
     for text, verse in zip(VERSES, verses, strict=True):
         swapped = text[:2] + text[3] + text[2] + text[4:]
         assert verse._.perplexity < nlp(swapped)._.perplexity
-    (error,) = nlp("举头望明月，低头思胡乡。")._.suspicious
-    assert error[:3] == (9, "胡", "故")
+    (error,) = nlp("举头望明约，低头思故乡。")._.suspicious
+    assert error[:3] == (4, "约", "月")
 
 
 def test_poems_have_the_form_that_is_asked_for(load: Load) -> None:
@@ -241,8 +242,8 @@ def test_poems_have_the_form_that_is_asked_for(load: Load) -> None:
     (poem,) = pipe.acrostic("春夏秋冬", "七绝", seed=1)
     assert [line[0] for line in poem.lines] == list("春夏秋冬")
     assert {len(line) for line in poem.lines} == {7}
-    (poem,) = pipe.poem("五绝", seed=1, rhyme=True, tones="平起")
-    assert (poem.rhymes, poem.misplaced) == (True, ())
+    (poem,) = pipe.poem("五绝", seed=1, rhyme=True)
+    assert len({rhyme_of(line[-1]) for line in poem.lines[1::2]}) == 1
 
 
 def test_homophones_typed_by_mistake_are_suspicious(load: Load) -> None:

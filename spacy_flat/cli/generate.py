@@ -25,7 +25,7 @@ def generate(
             "--form",
             "-f",
             help=f"{', '.join(FORMS)}, or lines x characters, such as 6x5 (default: 七绝 for an "
-            "acrostic and with --rhyme or --tones, otherwise a text without form)",
+            "acrostic and with --rhyme, otherwise a text without form)",
         ),
     ] = None,
     n: Annotated[int, typer.Option("-n", help="Number of texts")] = 1,
@@ -42,16 +42,10 @@ def generate(
     top_p: Annotated[
         float, typer.Option(help="Only the most probable characters with this total probability")
     ] = 1.0,
-    repetition_penalty: Annotated[
-        float, typer.Option(help="Above 1: make repeated characters less probable")
-    ] = 1.0,
     max_length: Annotated[int, typer.Option(help="Maximum length of a text without form")] = 200,
     rhyme: Annotated[
         bool, typer.Option("--rhyme", help="Rhyme the even lines of a poem (needs pypinyin)")
     ] = False,
-    tones: Annotated[
-        str, typer.Option("--tones", help="Tone pattern of a poem: 平起 or 仄起 (needs pypinyin)")
-    ] = "",
     candidates: Annotated[
         int, typer.Option(help="Write this many poems and show the most probable")
     ] = 4,
@@ -70,12 +64,11 @@ def generate(
         "temperature": temperature,
         "top_k": top_k,
         "top_p": top_p,
-        "repetition_penalty": repetition_penalty,
     }
-    if form is None and acrostic is None and not (rhyme or tones):
+    if form is None and acrostic is None and not rhyme:
         texts: list[Any] = writer.generate(prompt, max_length=max_length, **options)
     else:
-        options |= {"rhyme": rhyme, "tones": tones or None, "candidates": candidates}
+        options |= {"rhyme": rhyme, "candidates": candidates}
         options["form"] = form_named("七绝" if form is None else form)
         if acrostic is None:
             texts = writer.poem(prompt=prompt, **options)

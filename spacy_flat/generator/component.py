@@ -1,7 +1,6 @@
 """`char_generator`: a spaCy component that scores and writes texts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -13,10 +12,10 @@ from ..errors import Errors
 from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
 from ..util.options import check_of, require, require_count, require_string
 from ..vectors import VectorSource, check_sources
-from .forms import Form, Tones, form_of
+from .forms import Form, form_of
 from .model import Predictions, initialise, network_of
-from .poems import Place, Poem, given_characters, signs, slots_of, write_poems
-from .proofreading import Confusion, suspicious_characters
+from .poems import ANY, Poem, given_characters, signs, write_poems
+from .proofreading import suspicious_characters
 from .sampling import Sampling, seeds_of_texts
 from .scores import TextScore, score_perplexity, score_texts, set_scores
 from .writing import write
@@ -39,21 +38,20 @@ DEFAULT_MODEL = """
 class CharGenerator(NetworkPipe):
     """Scores and writes texts, character by character.
 
-    suspicion: set `doc._.suspicious` to the characters whose replacement would make the text more
-        probable by at least this many nats. null to skip this, since it takes up to 60 times as
-        long.
-    confusion: characters to compare each one with: "any", or "homophones", which sound like it, as
-        in texts typed in pinyin (needs pypinyin).
+    suspicion: set `doc._.suspicious` to the characters for which a homophone would make the text
+        more probable by at least this many nats, as in texts typed in pinyin (needs pypinyin). null
+        to skip this, since it takes up to 60 times as long.
     """
 
     suspicion: float | None = setting(None, min=0)
-    confusion: Confusion = setting("any")
 
     def __init__(
         self,
         *args: Any,
         scorer: Scorer | None = score_perplexity,
-        count_end: Literal[True] = True,  # in configs of earlier versions
+        # In configs of earlier versions
+        count_end: Literal[True] = True,
+        confusion: Literal["any", "homophones"] = "homophones",
         **settings: Any,
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
@@ -67,13 +65,11 @@ class CharGenerator(NetworkPipe):
         scores = score_texts(self.model, docs)
         if self.suspicion is None:
             return scores
-        find = partial(
-            suspicious_characters, self.model, least=self.suspicion, confusion=self.confusion
-        )
-        return [
-            score._replace(suspicious=find(doc.text, score.surprisals))
+        found = (
+            suspicious_characters(self.model, doc.text, score.surprisals, self.suspicion)
             for doc, score in zip(docs, scores, strict=True)
-        ]
+        )
+        return [score._replace(suspicious=own) for score, own in zip(scores, found, strict=True)]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[TextScore]) -> None:
         """Set the extension attributes, except for empty Docs."""
@@ -96,7 +92,7 @@ class CharGenerator(NetworkPipe):
 
         seed: the same seed gives the same texts on the same machine, and a higher n only adds more;
             None for different texts every time.
-        sampling: temperature, top_k, top_p, repetition_penalty; see `Sampling`.
+        sampling: temperature, top_k, top_p; see `Sampling`.
 
         Raises ValueError (F303) without a network, (F341) for an argument out of range, TypeError
         (F028) for a prompt that isn't a string.
@@ -115,11 +111,10 @@ class CharGenerator(NetworkPipe):
     def poem(
         self,
         form: str | Form = "七绝",
-        prompt: str | Mapping[Place, str] = "",
+        prompt: str = "",
         *,
         n: int = 1,
         rhyme: bool = False,
-        tones: Tones | None = None,
         candidates: int = 4,
         seed: int | None = None,
         **sampling: float,
@@ -127,28 +122,26 @@ class CharGenerator(NetworkPipe):
         """Write n poems of a form that start with the prompt.
 
         form: "五绝", "七绝", "五律", "七律", or a `Form`.
-        prompt: or characters by their places, (line, place in it), from 0.
+        prompt: its first characters; "□" stands for any.
         rhyme: end the even lines on different characters of one rhyme (needs pypinyin).
-        tones: "平起" or "仄起", the pattern of level and oblique tones, by the second character
-            (needs pypinyin).
         candidates: write this many and return the most probable one.
         seed: as in `generate`.
-        sampling: temperature, top_k, top_p, repetition_penalty; see `Sampling`.
+        sampling: temperature, top_k, top_p; see `Sampling`.
 
-        Raises ValueError for an unknown form (F343) or one without a tone pattern (F345), a prompt
-        longer than the form (F346), a vocabulary without characters for lines (F347), and as
-        `generate`, ImportError (F030) without pypinyin.
+        Raises ValueError for an unknown form (F343), a prompt longer than the form (F346), a
+        vocabulary without characters for lines (F347), and as `generate`, ImportError (F030)
+        without pypinyin.
         """
         self.require_initialised()
         require("rhyme", rhyme, check_of(bool))
         require_count("n", n)
         require_count("candidates", candidates)
         form, how = form_of(form), Sampling(**cast(Any, sampling))
-        slots = slots_of(form, given_characters(form, prompt), rhyme, tones)
+        given = given_characters(form, prompt)
         poems = [
             poem
             for seeds in seeds_of_texts(seed, n * candidates)
-            for poem in write_poems(self.model, self.name, form, slots, how, seeds)
+            for poem in write_poems(self.model, self.name, form, given, rhyme, how, seeds)
         ]
         best = attrgetter("log_prob")
         return [max(poems[i : i + candidates], key=best) for i in range(0, len(poems), candidates)]
@@ -156,7 +149,7 @@ class CharGenerator(NetworkPipe):
     def acrostic(self, heads: str, form: str | Form = "七绝", **options: Any) -> list[Poem]:
         """Write poems whose lines start with these characters (藏头诗), known or unknown.
 
-        options: n, rhyme, tones and so on; these and the errors are those of `poem`.
+        options: n, rhyme and so on; these and the errors are those of `poem`.
 
         Raises ValueError (F344) if the number of characters differs from the number of lines.
         """
@@ -164,7 +157,7 @@ class CharGenerator(NetworkPipe):
         if len(given) != form.lines:
             words = {"heads": heads, "found": len(given), "lines": form.lines}
             raise ValueError(Errors.F344.format(**words))
-        return self.poem(form, {(i, 0): sign for i, sign in enumerate(given)}, **options)
+        return self.poem(form, (ANY * (form.characters - 1)).join(given), **options)
 
     # Training
 
@@ -229,7 +222,6 @@ make_char_generator = register_factory(
         "doc._.oov_rate",
         "doc._.char_surprisal",
         "doc._.suspicious",
-        "token._.surprisal",
     ],
     # spaCy prints the scores that have a weight as percentages: a perplexity would mislead.
     score_weights={"char_log_prob": 1.0, "perplexity": None, "oov_rate": 0.0},

@@ -3,6 +3,7 @@
 Shapes: B texts, C characters, D width, E width of embeddings, K keys, M characters to predict.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -165,9 +166,14 @@ class CharLM(EmbeddingNetwork):
         return self.surprisals(scores, targets).sum()
 
     def averaged(self, log_probs: Floats, keys: Ints) -> Floats:
-        """The network's log-probabilities [..., C], averaged with those of n-grams if there are
-        any. keys: as in `NGrams.log_probs`."""
-        return log_probs if self.ngrams is None else self.ngrams.unpacked.averaged(log_probs, keys)
+        """ln P [..., C] by the network, or by the mean of its and the n-grams' probabilities.
+
+        keys: as in `NGrams.log_probs`.
+        """
+        if self.ngrams is None:
+            return log_probs
+        found: Floats = np.logaddexp(log_probs, self.ngrams.unpacked.log_probs(keys)) - math.log(2)
+        return found
 
     @staticmethod
     def select(state: State, rows: Ints | Bools) -> State:

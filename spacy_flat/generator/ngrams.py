@@ -7,13 +7,12 @@ Shapes: C keys, U distinct n-grams of one order, K keys in all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..util.arrays import Bools, Float64s, Floats, Ints
+from ..util.arrays import Bools, Float64s, Ints
 
 MAX_ORDER = 5
 N_BEFORE = MAX_ORDER - 1  # start marks before a text
@@ -60,12 +59,6 @@ class NGrams:
             probs += _values(discounted, ids[..., -n:], 0.0)
             contexts, keys = ids[..., :-1], keys[..., 1:]
         return np.log(np.maximum(probs, TINY))
-
-    def averaged(self, log_probs: Floats, keys: Ints) -> Float64s:
-        """The mean of two probabilities [..., C] of keys: a network's and these (Mikolov et al.,
-        2011). keys: as in `log_probs`. All are logarithms."""
-        mean: Float64s = np.logaddexp(log_probs, self.log_probs(keys)) - log(2)
-        return mean
 
     def packed(self) -> dict[str, NDArray[Any]]:
         """The n-grams of all orders as small numbers, with probabilities rounded down.

@@ -1,35 +1,34 @@
-"""Suspicious characters: with another one, the text is much more probable.
+"""Suspicious characters: with a homophone, the text is much more probable.
 
 Shapes: P characters of a piece of text, N replacements, R characters after one, W a window: the
 keys before a character, its own, and R after it. K keys.
 """
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..nn.model import shim_of
 from ..util.arrays import Bools, Float32s, Floats, Ints
+from ..util.options import needed
 from ..util.probabilities import log_softmax
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
 from .ngrams import N_BEFORE
-from .prosody import syllables_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from .network import CharLM, State
 
-Confusion = Literal["any", "homophones"]  # which characters stand for which others by mistake
-
 REACH = 8  # R: characters after it that judge a replacement
 APART = 3  # characters: of suspicious ones less than this apart, the most suspicious counts
 CANDIDATES = 10  # most probable characters that are tried in a place
-# Nats by which a replacement may be less probable there. Right homophones rarely are.
-MARGINS = {"any": np.inf, "homophones": 1.0}
+MARGIN = 1.0  # nats by which a replacement may be less probable there. Right ones rarely are.
 AT_ONCE = 128  # replacements
 
 
@@ -47,25 +46,20 @@ class Suspicious(NamedTuple):
 
 
 def suspicious_characters(
-    model: CharLMModel,
-    text: str,
-    surprisals: Float32s,
-    least: float,
-    confusion: Confusion = "any",
+    model: CharLMModel, text: str, surprisals: Float32s, least: float
 ) -> list[Suspicious]:
-    """Find the characters for which another one has a gain of `least` or more, in their order.
+    """Find the characters for which a homophone has a gain of `least` or more, in their order.
 
-    Each is compared with the most probable characters after the text before it, by the probability
-    of the character and of the `REACH` next ones: a noisy channel in which all errors of the kind
-    `confusion` are equally probable (Kernighan et al., 1990).
+    Each is compared with the most probable homophones after the text before it, by the probability
+    of the character and of the `REACH` next ones: a noisy channel in which all errors are equally
+    probable (Kernighan et al., 1990).
 
     surprisals: of the text's characters and its end.
 
-    Raises ImportError (F030) for "homophones" without pypinyin.
+    Raises ImportError (F030) without pypinyin.
     """
     found: dict[int, Suspicious] = {}
-    replacements = _replacements(model, text, surprisals, confusion)
-    for each in sorted(replacements, key=lambda each: -each.gain):
+    for each in sorted(_replacements(model, text, surprisals), key=lambda each: -each.gain):
         if each.gain < least:
             break
         if not any(each.start + way in found for way in range(1 - APART, APART)):
@@ -73,9 +67,7 @@ def suspicious_characters(
     return sorted(found.values())
 
 
-def _replacements(
-    model: CharLMModel, text: str, surprisals: Float32s, confusion: Confusion
-) -> Iterator[Suspicious]:
+def _replacements(model: CharLMModel, text: str, surprisals: Float32s) -> Iterator[Suspicious]:
     """Yield the replacements that gain anything."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     network, length = network_of(model), featuriser.options.bptt_length
@@ -88,10 +80,7 @@ def _replacements(
     for start in range(0, len(text), length):
         piece = slice(start, start + length)
         windows, known = all_windows[piece], all_known[piece]
-        is_tried = np.full((len(windows), len(strings)), True)
-        if confusion == "homophones":
-            is_tried = homophones(simplified[piece], strings)
-        is_tried[:, [UNKNOWN, *featuriser.marks]] = False
+        is_tried = homophones(simplified[piece], strings)
         is_tried[np.arange(len(windows)), windows[:, N_BEFORE]] = False
         with shim_of(model).predicting():
             weights = network.packed_weights()
@@ -102,7 +91,7 @@ def _replacements(
             log_probs, changed = scores[places, tried, None], windows[places]
             changed[:, N_BEFORE] = tried
             before = network.averaged(log_probs, changed[:, :-REACH])
-            close = np.flatnonzero(before[:, 0] >= known[places, 0] - MARGINS[confusion])
+            close = np.flatnonzero(before[:, 0] >= known[places, 0] - MARGIN)
             for some in np.split(close, range(AT_ONCE, len(close), AT_ONCE)):
                 read = network.select(states, places[some])
                 after = _log_probs_after(network, weights, read, changed[some])
@@ -143,3 +132,37 @@ def homophones(text: str, strings: Sequence[str]) -> Bools:
         for syllable in syllables_of(character):
             found[row, keys.get(syllable, [])] = True
     return found
+
+
+@cache
+def syllables_of(character: str) -> frozenset[str]:
+    """The readings of a Chinese character in words, or else its most frequent one, with zh = z,
+    ch = c, sh = s, ang = an, eng = en and ing = in; none of any other character.
+
+    Raises ImportError (F030) without pypinyin.
+    """
+    with needed("suspicion", "pypinyin", "poems"):
+        from pypinyin import Style, pinyin
+    found = pinyin(character, style=Style.NORMAL, errors="ignore")
+    usual = {each for readings in found for each in readings}
+    return frozenset(map(_merged, usual | _readings_in_words().get(character, set())))
+
+
+@cache
+def _readings_in_words() -> dict[str, set[str]]:
+    """Of each character, without tones, from pypinyin's words. Its other readings are rare: 方 can
+    be read as wang."""
+    from pypinyin.contrib.tone_convert import to_normal
+    from pypinyin.phrases_dict import phrases_dict
+
+    syllable = cache(to_normal)
+    found: dict[str, set[str]] = {}
+    for word, readings in phrases_dict.items():
+        for character, (reading, *_) in zip(word, readings, strict=False):
+            found.setdefault(character, set()).add(syllable(reading))
+    return found
+
+
+def _merged(syllable: str) -> str:
+    """Without the differences that input methods ignore for speakers who don't make them."""
+    return re.sub("^([zcs])h|([aei]n)g$", r"\1\2", syllable)

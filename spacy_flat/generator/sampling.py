@@ -14,8 +14,6 @@ from ..util.options import require_count, require_number
 Seeds = Sequence[np.random.SeedSequence]
 
 TEXTS_AT_ONCE = 256  # that are written side by side
-_DRAWN_AT_ONCE = 256
-_BLOCK = 64  # keys
 _GREEDY = 1e-6  # below it, only the best has a probability, and float32 underflows
 
 
@@ -27,8 +25,6 @@ class Sampling:
     top_k: keep the k most probable characters; 0 for all.
     top_p: keep the most probable characters that together have this probability (nucleus sampling,
         Holtzman et al., 2020); 1 for all.
-    repetition_penalty: divides positive scores of characters in the text so far, and multiplies
-        negative ones (Keskar et al., 2019), 0.001 to 1000; 1 for none.
 
     Raises ValueError (F341) for a value out of range.
     """
@@ -36,25 +32,19 @@ class Sampling:
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
-    repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
         require_number("temperature", self.temperature, 0, 1000)
         require_count("top_k", self.top_k, 0)
         require_number("top_p", self.top_p, 1e-6, 1)
-        require_number("repetition_penalty", self.repetition_penalty, 0.001, 1000)
 
-    def choose(self, scores: Floats, seen: Bools, allowed: Bools, draws: Floats) -> Ints:
+    def choose(self, scores: Floats, allowed: Bools, draws: Floats) -> Ints:
         """[N] keys.
 
         scores: [N, K] logits.
-        seen: [N, K] keys in the texts.
         allowed: [N, K] or [K] keys to choose from, at least one for each text.
         draws: [N] random numbers in [0, 1).
         """
-        if self.repetition_penalty != 1:
-            penalty = np.where(scores > 0, 1 / self.repetition_penalty, self.repetition_penalty)
-            scores = np.where(seen, scores * penalty, scores)
         scores = np.where(allowed, scores, -np.inf)
         best = scores.max(axis=1, keepdims=True)
         if self.temperature < _GREEDY:
@@ -81,26 +71,10 @@ class Sampling:
 
 
 def _draw(probs: Floats, draws: Floats) -> Ints:
-    """[N] keys by inverse transform sampling: of a block of keys, then of a key in it. Adding up
-    all keys one by one takes a third of the time of writing 64 texts."""
-    n_keys = probs.shape[1]
-    starts = np.arange(0, n_keys, _BLOCK)
-    sums = np.add.reduceat(probs, starts, axis=1, dtype=np.float64)
-    blocks, points = _reach(sums, draws * sums.sum(axis=1))
-    keys = starts[blocks, None] + np.arange(_BLOCK)
-    inside = np.take_along_axis(probs, np.minimum(keys, n_keys - 1), axis=1)
-    places, _ = _reach(np.where(keys < n_keys, inside, 0), points)
-    return starts[blocks] + places
-
-
-def _reach(weights: Floats, points: Floats) -> tuple[Ints, Floats]:
-    """The first places where sums of weights [N, P] exceed points [N], and how much of the points
-    is left there. Rounding never leads to a weight of 0."""
-    reached = weights.cumsum(axis=1, dtype=np.float64)
-    points = np.clip(points, 0, np.nextafter(reached[:, -1], 0))
-    places = (reached <= points[:, None]).sum(axis=1)
-    rows = np.arange(len(weights))
-    return places, points - reached[rows, places] + weights[rows, places]
+    """[N] keys by inverse transform sampling. Rounding never leads to a probability of 0."""
+    reached = probs.astype(np.float64).cumsum(axis=1)
+    points = np.minimum(draws * reached[:, -1], np.nextafter(reached[:, -1], 0))
+    return (reached > points[:, None]).argmax(axis=1)  # type: ignore[no-any-return]
 
 
 def seeds_of_texts(seed: int | None, n: int) -> list[Seeds]:
@@ -120,4 +94,4 @@ def draws_of(seeds: Seeds) -> Iterator[Floats]:
     """Yield random numbers [N] in [0, 1) without end, those of each text from its own seed."""
     generators = [np.random.default_rng(seed) for seed in seeds]
     while True:
-        yield from np.stack([each.random(_DRAWN_AT_ONCE) for each in generators], axis=1)
+        yield np.array([each.random() for each in generators])

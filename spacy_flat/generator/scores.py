@@ -1,19 +1,13 @@
-"""Scores of texts: what Docs and tokens get, and those of an evaluation.
-
-All extension attributes derive from `doc._.char_surprisal`, which goes by characters, whatever
-becomes of the tokens, and is saved with the Doc's user data.
-"""
+"""Scores of texts: what Docs get, and those of an evaluation."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..errors import Warnings
 from ..util.arrays import Float32s
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
@@ -82,26 +76,17 @@ def suspicious(doc: Doc) -> list[Suspicious] | None:
     return None if found is None else [Suspicious(*each) for each in found]
 
 
-def token_surprisal(token: Token) -> float | None:
-    """Bits of a token's characters and of the space after it; None if the text has no scores."""
-    bits = token.doc._.char_surprisal
-    if bits is None:
-        return None
-    return float(bits[token.idx : token.idx + len(token.text_with_ws)].sum(dtype=np.float64))
-
-
 def score_perplexity(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
     """Score all texts together, so that each character counts the same, and each end of a text.
 
     `char_log_prob` is the mean log-probability of a character, by which training selects the best
     pipeline, `perplexity` is exp(−char_log_prob), and `oov_rate` is the share of unknown
-    characters. Without texts, all are None, with a warning (W340).
+    characters. Without texts, all are None.
     """
     docs = [example.predicted for example in examples]
     docs = [doc for doc in docs if doc._.log_prob is not None]
     n_chars = sum(len(doc.text) for doc in docs)
     if not n_chars:
-        warnings.warn(Warnings.W340, stacklevel=2)
         return {"char_log_prob": None, "perplexity": None, "oov_rate": None}
     log_prob = sum(doc._.log_prob for doc in docs) / (n_chars + len(docs))
     return {
@@ -121,5 +106,3 @@ for _name in ("log_prob", "perplexity", "oov_rate", "char_surprisal"):
         Doc.set_extension(_name, default=None)
 if not Doc.has_extension("suspicious"):
     Doc.set_extension("suspicious", getter=suspicious)
-if not Token.has_extension("surprisal"):
-    Token.set_extension("surprisal", getter=token_surprisal)

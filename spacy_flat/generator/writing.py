@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..nn.model import shim_of
-from ..util.arrays import Bools, Floats, Ints
+from ..util.arrays import Floats, Ints
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
 from .sampling import Sampling, Seeds, draws_of
@@ -21,7 +21,6 @@ class Continuation:
     """N texts with the same beginning.
 
     scores: [N, K] logits of each key to come next.
-    seen: [N, K] the keys in the texts so far.
     """
 
     scores: Floats
@@ -34,23 +33,16 @@ class Continuation:
             self.weights = self.network.packed_weights()
         keys, length = featuriser.marked(prompt)[:-1], featuriser.options.bptt_length
         for start in range(0, len(keys), length):
-            self._read(keys[None, start : start + length])
-        self.seen: Bools = np.zeros(self.scores.shape, dtype=np.bool_)
-        self.seen[0, keys[1:]] = True
+            self.read(keys[None, start : start + length])
         self.keep(np.zeros(n, dtype=np.int64))
-
-    def read(self, keys: Ints) -> None:
-        """Append keys [N]."""
-        self.seen[np.arange(len(keys)), keys] = True
-        self._read(keys[:, None])
 
     def keep(self, rows: Ints) -> None:
         """Drop the other texts. The same text may be kept several times."""
         assert self.state is not None
-        self.scores, self.seen = self.scores[rows], self.seen[rows]
-        self.state = self.network.select(self.state, rows)
+        self.scores, self.state = self.scores[rows], self.network.select(self.state, rows)
 
-    def _read(self, keys: Ints) -> None:
+    def read(self, keys: Ints) -> None:
+        """Append keys [N, C]."""
         with self.shim.predicting():
             hidden, self.state = self.network.read(keys, self.state)
             scores = self.network.scores(hidden[:, -1], self.weights)
@@ -70,7 +62,7 @@ def write(
     written = np.full(len(seeds), prompt, dtype=object)
     rows = np.arange(len(seeds))  # of the texts that have not ended
     for _, draws in zip(range(max_length), draws_of(seeds), strict=False):
-        keys = sampling.choose(texts.scores, texts.seen, allowed, draws[rows])
+        keys = sampling.choose(texts.scores, allowed, draws[rows])
         going = np.flatnonzero(keys != end)
         if not len(going):
             break
@@ -78,5 +70,5 @@ def write(
             rows, keys = rows[going], keys[going]
             texts.keep(going)
         written[rows] += featuriser.strings[keys]
-        texts.read(keys)
+        texts.read(keys[:, None])
     return list(written)

@@ -76,7 +76,7 @@ def written(doc: Doc) -> tuple[float, ...]:
     """What the component writes to a Doc; nothing to an empty one."""
     of_text = (doc._.log_prob, doc._.perplexity, doc._.oov_rate)
     assert (None in of_text) == (len(doc) == 0)
-    return (*of_text, *(token._.surprisal for token in doc)) if len(doc) else ()
+    return (*of_text, *doc._.char_surprisal.tolist()) if len(doc) else ()
 
 
 def found(nlp: Language, texts: list[str], **options: Any) -> list[tuple[float, ...]]:
