@@ -87,9 +87,8 @@ def start(
     (folder / "training/en_tener_demo_en").mkdir()
     english().to_disk(folder / "training/en_tener_demo_en/model-best")
     shutil.copytree(ROOT / "assets/demo_parallel", folder / "assets/demo_parallel")
-    shutil.copy(ROOT / "assets/demo_parallel/dev.tsv", folder / "zh_en.tsv")
-    for name, text in (("zh", "他来了。\n"), ("en", "He came.\n")):
-        (folder / f"texts.{name}").write_text(text, "utf-8")
+    for name in ("zh_en.tsv", "zh_en.dev.tsv"):
+        shutil.copy(ROOT / "assets/demo_parallel/dev.tsv", folder / name)
     (folder / "poems.txt").write_text("白日依山尽，\n\n黄河入海流。\n", "utf-8")
     (folder / "names.txt").write_text("王芳\t1\tPER\n", "utf-8")
     (folder / "packages").mkdir()
