@@ -285,12 +285,6 @@ def test_copies_find_the_same(kind: Kind, trained: Language, tmp_path: Path) -> 
         assert components_of(nlp) == components_of(trained)
 
 
-def test_copies_can_be_trained_on(kind: Kind, tmp_path: Path) -> None:
-    for nlp in copies_of(kind.make(steps=1), kind.factory, tmp_path):
-        losses = kind.losses(nlp, 3, nlp.resume_training(sgd=AdamW(kind.rate / 5)))
-        assert losses[-1] < losses[0]
-
-
 def test_a_copy_is_apart(kind: Kind, trained: Language) -> None:
     expected = kind.found(trained)
     nlp = deepcopy(trained)
@@ -484,25 +478,6 @@ def test_docs_are_saved_with_user_data(kind: Kind, trained: Language) -> None:
     again += pickle.loads(pickle.dumps(docs))
     again += [Doc(trained.vocab).from_bytes(doc.to_bytes()) for doc in docs]
     assert list(map(kind.written, again)) == 3 * list(map(kind.written, docs))
-
-
-def test_a_text_that_fails_is_left_to_the_error_handler(
-    kind: Kind, trained: Language, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nlp = deepcopy(trained)
-    failed: list[str] = []
-    nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(d.text for d in docs))
-    pipe: Any = nlp.get_pipe(kind.factory)
-    predict = pipe.predict
-
-    def fail(docs: Any) -> Any:
-        if any(doc.text == kind.texts[1] for doc in docs):
-            raise RuntimeError("no")
-        return predict(docs)
-
-    monkeypatch.setattr(pipe, "predict", fail)
-    assert len(list(nlp.pipe(kind.texts, batch_size=1))) == len(kind.texts) - 1
-    assert failed == [kind.texts[1]]
 
 
 WORKERS = """

@@ -1,18 +1,13 @@
 """The texts of `assets/kinds` and `assets/kinds_en`, and scores on them."""
 
 import json
-import re
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import spacy
 from spacy.language import Language
-
-from spacy_flat.corpora import ConvertOptions, convert_file
-from spacy_flat.corpora.docs import read_docs
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
@@ -29,13 +24,6 @@ def records(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
     return [json.loads(line) for line in request.param.read_text("utf-8").splitlines()]
 
 
-def test_every_kind_has_texts_and_no_two_are_alike(records: list[dict[str, Any]]) -> None:
-    assert all(set(record) == {"text", "label", "kind"} for record in records)
-    assert min(Counter(record["kind"] for record in records).values()) >= 16
-    bare = [re.sub(r"\W", "", record["text"]) for record in records]
-    assert len(set(bare)) == len(records) >= 160
-
-
 def test_entities_are_where_they_say(records: list[dict[str, Any]]) -> None:
     for record in records:
         taken: set[int] = set()
@@ -45,21 +33,6 @@ def test_entities_are_where_they_say(records: list[dict[str, Any]]) -> None:
             assert record["text"][start : last + 1] == surface == surface.strip()
             assert taken.isdisjoint(range(start, last + 1))
             taken.update(range(start, last + 1))
-
-
-def test_english_entities_are_whole_tokens() -> None:
-    tokenize = spacy.blank("en")
-    for text in kinds.read_texts(ENGLISH):
-        doc = tokenize(text.text)
-        assert all(doc.char_span(each.start, each.end) for each in text.entities), text.text
-
-
-def test_convert_reads_all_of_it(tmp_path: Path) -> None:
-    convert_file(kinds.TEXTS, tmp_path / "kinds.spacy", ConvertOptions())
-    docs = read_docs(tmp_path / "kinds.spacy", spacy.blank("zh").vocab)
-    texts = kinds.read_texts(kinds.TEXTS)
-    assert [doc.text for doc in docs] == [text.text for text in texts]
-    assert sum(len(doc.ents) for doc in docs) == sum(len(text.entities) for text in texts)
 
 
 @pytest.fixture
@@ -100,19 +73,3 @@ def test_scores_by_kind_and_label(ruled: Language, tmp_path: Path) -> None:
         "food": "GPE",
         "name": "",
     }
-
-
-def test_the_table_of_two_pipelines(
-    ruled: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    ruled.to_disk(tmp_path / "ruled")
-    spacy.blank("zh").to_disk(tmp_path / "blank")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["kinds.py", "ruled", "blank", "--output", "out.json"])
-    kinds.main()
-    out, shown = capsys.readouterr()
-    assert "ruled: address → LOC, company → COMPANY, food → not scored, name → PER" in shown
-    assert "ruled: P" in out
-    assert "blank: P" in out
-    assert re.search(r"^addresses +93 ", out, re.MULTILINE)
-    assert set(json.loads(Path("out.json").read_text("utf-8"))["results"]) == {"ruled", "blank"}

@@ -16,15 +16,9 @@ import spacy
 from blocks import filled
 from packaging.requirements import Requirement
 from published import CORPORA, GROUPS
-from spacy import displacy
 from spacy.cli.debug_config import debug_config
-from spacy.displacy.render import DEFAULT_LABEL_COLORS
-from spacy.tokens import Doc
 from spacy.util import load_config
-from spacy.vocab import Vocab
 from weasel.cli.run import project_run
-
-from spacy_flat.viz.colours import COLOURS
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
@@ -65,13 +59,6 @@ def test_entry_points_resolve() -> None:
     for entry in distribution("spacy-flat").entry_points:
         found = entry.load()
         assert callable(found) or isinstance(found, dict)
-
-
-def test_displacy_has_colours() -> None:
-    """Those of spaCy's own labels stay."""
-    doc = Doc(Vocab(), words=["王芳"], spaces=[False], ents=["B-PER"])
-    assert COLOURS["PER"] in displacy.render(doc, style="ent", jupyter=False)
-    assert not COLOURS.keys() & DEFAULT_LABEL_COLORS.keys()
 
 
 # project.yml
@@ -204,19 +191,6 @@ def test_package_requires_this_one(mini_project: Path) -> None:
     assert {requirement.name for requirement in requirements} == {"spacy", "spacy-flat"}
     ours = next(requirement for requirement in requirements if requirement.name == "spacy-flat")
     assert ours.specifier.contains(distribution("spacy-flat").version)
-
-
-@pytest.mark.usefixtures("zh_flat_demo")
-def test_installed_package_loads() -> None:
-    assert spacy.load("zh_flat_demo")("重庆").text == "重庆"
-
-
-def test_what_has_not_changed_is_skipped(
-    mini_project: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for command in ("convert", "fit", "package"):
-        project_run(mini_project, command, overrides=VARIABLES)
-        assert f"Skipping '{command}'" in capfd.readouterr().out
 
 
 # What a fresh machine installs

@@ -256,14 +256,6 @@ def assert_overrides(config: Path, arguments: list[str]) -> None:
             node = node[name]
 
 
-def test_options_of_training() -> None:
-    rows = re.findall(r"^\| [^|]+ \| `(--.+)` \|$", TEXTS["docs/training.md"], re.MULTILINE)
-    assert rows
-    for row in rows:
-        train = f"train {ROOT / 'configs/zh_flat.cfg'} --output training/mine {row}"
-        assert_arguments(shlex.split(train))
-
-
 # Facts
 
 

@@ -15,13 +15,10 @@ from typing import Any
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.training.initialize import init_nlp
-from spacy.training.loop import train
-from spacy.util import load_config, registry
+from spacy.util import registry
 
-from spacy_flat.generator.rhymes import rhyme_of
 from spacy_flat.similarity.pairs import join_pair
 
 ROOT = Path(__file__).parents[1]
@@ -128,20 +125,6 @@ def test_what_it_finds(name: str, load: Load) -> None:
         pipe.label_map = None
 
 
-@pytest.mark.parametrize("name", NER[:2])
-def test_ordinary_words_are_no_names(name: str, load: Load) -> None:
-    """In tables and in mixed English."""
-    texts = {
-        "| 姓名 | 部门 | 电话 |\n|---|---|---|\n| 王小明 | 财务 | 13800 |": ["王小明"],
-        "项目\t数量\t备注\n打印纸\t3\t急\n墨盒\t2\t": [],
-        "收件人：陈小雨\n备注：放门口": ["陈小雨"],
-        "这个feature的deadline是周五，记得先跑unit test": [],
-        "这周的budget还没approve，下周再说": [],
-    }
-    found = [[ent.text for ent in doc.ents] for doc in load(name).pipe(texts)]
-    assert sum(map(list.__eq__, found, texts.values())) >= 4
-
-
 @pytest.mark.parametrize(
     ("name", "label"), [("zh_flat_general", "COMPANY"), ("zh_flat_msra", "ORG")]
 )
@@ -150,22 +133,6 @@ def test_added_words_are_found(name: str, label: str, load: Load) -> None:
     with nlp.get_pipe("flat_ner").with_words([("人和药店", label)]):
         found = [(ent.text, ent.label_) for ent in nlp("人和药店在重庆开业").ents]
     assert ("人和药店", label) in found
-
-
-def test_it_goes_on_with_another_corpus(load: Load, tmp_path: Path) -> None:
-    """By the config for that, with a label that is new and a few sentences only."""
-    nlp = load("zh_flat_general")
-    nlp.to_disk(tmp_path / "released")
-    doc = nlp.make_doc("感冒灵在重庆卖完了")
-    doc.ents = [doc.char_span(0, 3, "DRUG")]
-    DocBin(docs=[doc] * 4).to_disk(tmp_path / "some.spacy")
-    some = str(tmp_path / "some.spacy")
-    paths = {"pipeline": str(tmp_path / "released"), "train": some, "dev": some}
-    overrides = {f"paths.{name}": path for name, path in paths.items()}
-    trained, _ = train(init_nlp(load_config(ROOT / "configs/further/zh_flat.cfg", overrides)))
-    labels = trained.get_pipe("flat_ner").labels  # type: ignore[attr-defined]
-    assert labels == (*nlp.get_pipe("flat_ner").labels, "DRUG")
-    assert [(ent.text, ent.label_) for ent in trained(doc.text).ents] == [("感冒灵", "DRUG")]
 
 
 def test_english_names(load: Load) -> None:
@@ -235,15 +202,6 @@ def test_verses_are_probable_and_their_errors_are_suspicious(load: Load) -> None
         assert verse._.perplexity < nlp(swapped)._.perplexity
     (error,) = nlp("举头望明约，低头思故乡。")._.suspicious
     assert error[:3] == (4, "约", "月")
-
-
-def test_poems_have_the_form_that_is_asked_for(load: Load) -> None:
-    pipe = load("zh_char_tang").get_pipe("char_generator")
-    (poem,) = pipe.acrostic("春夏秋冬", "七绝", seed=1)
-    assert [line[0] for line in poem.lines] == list("春夏秋冬")
-    assert {len(line) for line in poem.lines} == {7}
-    (poem,) = pipe.poem("五绝", seed=1, rhyme=True)
-    assert len({rhyme_of(line[-1]) for line in poem.lines[1::2]}) == 1
 
 
 def test_homophones_typed_by_mistake_are_suspicious(load: Load) -> None:

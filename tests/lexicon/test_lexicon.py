@@ -162,14 +162,16 @@ def test_frequency_bands():
 # Changes
 
 
-def test_added_words_have_ids_at_the_end():
-    lexicon = lexicon_of("重庆", "药店")
-    assert lexicon.add(["上海", "重庆", "北京"], type="place", frequency=3) == 3
-    assert [lexicon.index(word) for word in ("重庆", "药店", "上海", "北京")] == [0, 1, 2, 3]
-    # Known words take what they are given, too, and keep the rest.
-    assert lexicon.add(["上海"]) == 0
-    for word in ("重庆", "上海", "北京"):
-        assert lexicon.entry(word) == Entry(word, 3, "place", ADDED)
+def test_what_add_changes_and_returns():
+    """How many words are new, have other properties, or come back. Known words keep the rest."""
+    lexicon = Lexicon([Entry("重庆", 5, "LOC", 0.5), Entry("药店")])
+    assert lexicon.add(["重庆"]) == lexicon.add(["重庆"], "LOC", 5, 0.5) == 0
+    assert lexicon.add(["上海", "重庆", "上海"], type="LOC") == 2  # 重庆 has the default trust
+    assert [lexicon.index(word) for word in ("重庆", "药店", "上海")] == [0, 1, 2]
+    assert lexicon.entry("重庆") == Entry("重庆", 5, "LOC", ADDED)
+    assert lexicon.add(["重庆", "上海"], type="not_entity") == 2
+    assert lexicon.add(["重庆", "上海"], frequency=5) == 1
+    assert lexicon.entry("上海") == Entry("上海", 5, "not_entity")
     with pytest.raises(ValueError, match="read-only"):
         lexicon.snapshot.types.fill(1)
 
@@ -235,7 +237,7 @@ def test_anything_but_lists_of_strings_is_refused(call: str, value: object, code
     assert list(lexicon) == ["重庆"]
 
 
-def test_words_left_out_are_named(tmp_path: Path):
+def test_words_left_out_are_named():
     lexicon = lexicon_of("重庆")
     unusable = ["店", " ", "药\0店", "人", "京", "海", "很" * (PIECE + 1)]
     message = r"W001.*ignores 7 of the words: '店', ' ', '药\\x00店', …\."
@@ -243,22 +245,13 @@ def test_words_left_out_are_named(tmp_path: Path):
         assert lexicon.add(["上海", *unusable, "重庆"]) == 1
     assert warned[0].filename == __file__
     assert list(lexicon) == ["重庆", "上海"]
-    path = tmp_path / "mine.txt"
-    path.write_text("北京\n店\n", "utf-8")
-    with pytest.warns(UserWarning, match=r"W001.*ignores 1 of the words: '店'\.") as warned:
-        assert lexicon.update(path) == 1
-    assert warned[0].filename == __file__
 
 
 @pytest.mark.parametrize("wrong", [-0.5, -1, 1.5, "much"])
-def test_trust_and_frequency_have_bounds(wrong: Any, tmp_path: Path) -> None:
-    path = tmp_path / "words.txt"
-    path.write_text("重庆\n", encoding="utf-8")
+def test_trust_and_frequency_have_bounds(wrong: Any) -> None:
     lexicon = lexicon_of("药店")
     with pytest.raises(ValueError, match=r"F341.*trust"):
         lexicon.add({"重庆": "LOC"}, trust=wrong)
-    with pytest.raises(ValueError, match=r"F341.*trust"):
-        lexicon.update(path, trust=wrong)
     if wrong not in (-1, 1.5):  # -1 is unknown
         with pytest.raises(ValueError, match=r"F341.*frequency"):
             lexicon.add(["重庆"], frequency=wrong)
@@ -277,22 +270,15 @@ def test_a_type_without_a_trust_brings_back_the_default() -> None:
     assert lexicon.snapshot.trusts.tolist() == [0.25, 0.5]
 
 
-def test_removed_words_do_not_match_but_keep_their_id():
-    lexicon = lexicon_of("重庆", "药店")
+def test_removed_words_keep_their_ids_and_start_anew():
+    lexicon = Lexicon([Entry("重庆", 5, "place", 0.5), Entry("药店")])
     assert lexicon.remove(["重庆", "上海"]) == 1
     assert found(lexicon, ["重庆药店"]) == [(0, 2, 4, "药店")]
-    assert "重庆" not in lexicon
-    assert lexicon.snapshot.word(0) == "重庆"
-    assert (len(lexicon), lexicon.snapshot.size) == (1, 2)
-
-
-def test_a_removed_word_comes_back_with_its_id_and_starts_anew():
-    lexicon = Lexicon([Entry("重庆", 5, "place", 0.5)])
-    lexicon.remove(["重庆"])
-    assert lexicon.entry("重庆") is None
+    assert ("重庆" in lexicon, len(lexicon), lexicon.snapshot.size) == (False, 1, 2)
+    selected = lexicon.select([0, 1])
+    assert (list(selected), selected.snapshot.size) == (["药店"], 2)
     assert lexicon.add(["重庆"]) == 1
-    assert lexicon.index("重庆") == 0
-    assert lexicon.entry("重庆") == Entry("重庆")
+    assert (lexicon.index("重庆"), lexicon.entry("重庆")) == (0, Entry("重庆"))
 
 
 def test_update_adds_and_overwrites_what_the_file_gives(tmp_path: Path):
@@ -378,13 +364,6 @@ def test_of_two_spellings_the_texts_own_counts() -> None:
         assert found(lexicon, [text]) == [(0, 0, 2, text)]
 
 
-def test_removed_words_stay_removed_in_a_selection() -> None:
-    lexicon = lexicon_of("重庆", "南京", "上海")
-    lexicon.remove(["南京"])
-    selected = lexicon.select([1, 2])
-    assert (list(selected), selected.snapshot.size) == (["上海"], 2)
-
-
 def test_simplified_words_in_traditional_texts() -> None:
     lexicon = lexicon_of("台湾", "乾坤", "干杯", simplified="臺台灣湾乾干電电積积")
     for each in (lexicon, copy(lexicon), Lexicon.from_bytes(lexicon.to_bytes())):
@@ -411,16 +390,3 @@ def test_trust_needs_a_type():
     lexicon.close_types(["PER"])
     with pytest.raises(ValueError, match=r"F044.*'LOC'.*'PER'"):
         lexicon.add(["北京"], type="LOC")
-
-
-def test_what_add_returns():
-    """How many words are new, have other properties, or come back."""
-    lexicon = Lexicon([Entry("重庆", 5, "LOC", 0.5)])
-    assert lexicon.add(["重庆"]) == lexicon.add(["重庆"], "LOC", 5, 0.5) == 0
-    assert (
-        lexicon.add(["重庆", "上海", "上海"], type="LOC") == 2
-    )  # the trust of 重庆 is the default
-    assert lexicon.add(["重庆", "上海"], type="not_entity") == 2
-    assert lexicon.add(["重庆", "上海"], frequency=5) == 1
-    lexicon.remove(["上海"])
-    assert lexicon.add(["上海"]) == 1
