@@ -231,8 +231,8 @@ F334 {path}: the index was made by another pipeline, or before component {name!r
   further. Load it with the pipeline that made it, or make it again.
 F335 Questions and answers differ in number: {questions} and {answers}. Give an answer for each
   question, or "" for none.
-F336 {path}, line {line}: expected texts in the column or under the key {question!r} and, if
-  present, {answer!r}. Correct the line, or name others with --question and --answer.
+F336 {path}, line {line}: expected texts in the column or under the key "question" (or 问题) and, if
+  present, "answer" (or 答案). Correct the line, or rename the columns.
 
 # F34x: arguments of functions; the character generator
 F340 Can't initialise {name!r}: the training examples have no text. Check the corpus.
@@ -255,7 +255,6 @@ F350 Can't put the network on the device {device!r}: torch finds {found}. Set de
   saved with this device by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).
 F351 The index has no question {number!r}. Give numbers of questions, as in Match.number and as
   TextIndex.add returns them.
-F353 {path}: can't be read. Save it as {wanted}, and give that file.
 F354 Can't fit the search of {name!r}: no example is a pair of two different texts whose doc.cats
   has the label {label!r}.
 F356 Can't calibrate {name!r}: all {count} pairs are {label!r}. Add pairs of the other labels, as
@@ -293,13 +292,9 @@ F370 No component of the pipeline can be made compact (it has {components}), onl
 F371 To drop rows by their counts, count texts first, for example the training corpus: with --text
   on the command line, or with Compactor.count.
 F372 Even without any row in its tables, the pipeline takes {size:.1f} MB, more than {limit:.1f} MB.
-  Allow more (--max-size), or drop words of a large lexicon (--known-words).
-F374 --max-size = {value!r} is not a size. Write 15MB or 15MiB, with K, M or G; a number without a
-  unit means megabytes.
+  Allow more (--max-size), or take fewer bits or a smaller lexicon.
 F375 {path} is or contains the pipeline to read, {source}, and would be replaced. Name another
   folder.
-F376 {path} has none of the pipeline's characters and words, so it can't tell which rows matter.
-  Check that it is the right file. Only flat_ner and tener_ner have rows to drop.
 F379 The transformer has no vectors of the characters of {text!r}. A BERT below a component of
   spacy-flat needs the architecture spacy-flat.CharacterTransformer.v1.
 
@@ -308,8 +303,8 @@ F384 {path}: all checkpoints are damaged or missing. Delete the folder to start 
 F385 The Doc has no alternatives. Set `alternatives` of the entity recogniser to at least 1, as in
   nlp.get_pipe("flat_ner").alternatives = 2, and process the text again.
 F386 {label!r} can't be a label of entities: it marks words and spans that are none.
-F390 {path}: expected a column {name!r}, but found {columns}. Choose one of these with
-  {option}.
+F390 {path}, line {line}: more columns than in the header, or than question and answer without one.
+  Name the columns in the first line, one of them "question" (or 问题) and one "answer" (or 答案).
 F392 The span {span} exceeds the text, which has {length} characters. Give (start, end, label) with
   0 <= start <= end <= {length}.
 F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new
@@ -393,13 +388,6 @@ W320 {name}: no pair has one of its labels {known}, but there are {found}. It ca
   pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and 'same'), or
   train a new component.
 W332 {name}: the search was fitted to only {count} texts. Its probabilities may be wrong on others.
-W333 {path}: the questions have no letter, or most are the same; the first is {text!r}. If they are
-  in another column, write a header in the first line, and name the column with --question.
-W334 {path}: the first line is read as a question, {first!r}, but all others are longer. If it has
-  the names of the columns, add --question {first!r}.
-W370 Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted texts, and all others
-  are dropped: the pipeline will know little beyond these texts. Count much more text of the kind to
-  annotate (--text), or set neither --min-count nor --max-size.
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
 W400 {name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} characters.
   Cut the texts into sentences, or raise longest_pair in [components.{name}.model.text].

@@ -48,12 +48,6 @@ def entries(values: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def several_paths(values: Iterable[Path] | None) -> list[Path]:
-    """The same for paths. One that exists may have commas in its name."""
-    paths = ([p] if p.exists() else map(Path, several([str(p)])) for p in values or ())
-    return [path for found in paths for path in found]
-
-
 def require_installed(module: str, what: str, package: str) -> None:
     """Raise ImportError (F030) if a module that an extra installs is missing."""
     if find_spec(module) is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,14 +12,18 @@ from wasabi import msg
 from ..util.files import replacing, require_exists
 from ..util.messages import counted
 from ._components import choose
-from ._options import Component, Device, Pipeline, check_target, several_paths
-from ._table import print_table
+from ._options import Component, Device, Pipeline, check_target, several
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.training import Example
 
 TRUSTS = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 1.0)
+KINDS = {
+    "calibrate": "component to calibrate",
+    "lexicon": "component with a lexicon",
+    "fit_search": "component to search with",
+}
 MIN_EXAMPLES = 100  # entities or pairs
 
 
@@ -38,7 +41,7 @@ def calibrate(
     ],
     component: Component = "",
     more: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option("--also", metavar="DEV.spacy,...", help="Further examples"),
     ] = None,
     words: Annotated[
@@ -64,8 +67,9 @@ def calibrate(
     OUT.
 
     Fits a temperature (Guo et al., 2017) to the examples of DEV.spacy and, for two classes of
-    pairs, the weight of the cosine of two texts, a bias and the threshold. For entities, --words
-    first adds a list of names; a table shows the F1 for each trust.
+    pairs, the weight of the cosine of two texts, a bias and the threshold. After it, fit a search
+    again with --search. For entities, --words first adds a list of names; a table shows the F1 for
+    each trust.
 
     The report has the expected calibration error and the negative log-likelihood on the same
     examples, before and after.
@@ -73,17 +77,13 @@ def calibrate(
     from ..corpora.docs import read_examples
     from ..loading import load_on_device
 
-    paths = [corpus, *several_paths(more)]
+    paths = [corpus, *map(Path, several(more))]
     require_exists(*paths, *([words] if words else []))  # before the pipeline is loaded
     nlp = load_on_device(model, device)
     check_target(output, nlp.path)
-    needed = {
-        "calibrate": "component to calibrate",
-        **({"lexicon": "component with a lexicon"} if words else {}),
-        **({"fit_search": "component to search with"} if search else {}),
-    }
-    able = {n: pipe for n, pipe in nlp.pipeline if all(hasattr(pipe, each) for each in needed)}
-    pipe: Any = choose(able, component, model, list(needed.values())[-1])
+    needed = "lexicon" if words else "fit_search" if search else "calibrate"
+    able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, needed)}
+    pipe: Any = choose(able, component, model, KINDS[needed])
     examples = [each for path in paths for each in read_examples(path, nlp)]
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
@@ -96,50 +96,27 @@ def calibrate(
     pipe.write_settings(nlp.get_pipe_config(pipe.name))
     with replacing(output) as temporary:
         nlp.to_disk(temporary)
-    size = report(found)
-    if not search and ranks_by_network(pipe):
-        msg.info(
-            "The ranking weights of `search` were fitted to the probabilities before this "
-            "calibration. Fit them again with --search."
-        )
-    msg.good(f"{output}: calibrated on {size}")
+    report(found)
+    msg.good(str(output))
 
 
-def report(found: Any) -> str:
-    """Print what a calibration changed, and warn if it had too few examples. Returns how many."""
+def report(found: Any) -> None:
+    """Print what a calibration changed, and warn if it had too few examples."""
     is_of_entities = hasattr(found, "entities")
     number = found.entities if is_of_entities else found.pairs
-    size = counted(number, "entity" if is_of_entities else "pair")
     rows = [
         ("temperature", found.temperature_before, found.temperature_after),
         ("expected calibration error", found.ece_before, found.ece_after),
         ("negative log-likelihood", found.nll_before, found.nll_after),
     ]
-    print_table(
-        [(name, f"{before:.4f}", f"{after:.4f}") for name, before, after in rows],
-        header=("", "before", "after"),
-        divider=True,
-        aligns=("l", "r", "r"),
-    )
-    if found.is_at_limit:
-        msg.warn(
-            f"The temperature is at its limit: too few examples ({size}), only correct ones, or a "
-            "pipeline no better than chance."
-        )
-    if number < MIN_EXAMPLES:
-        msg.warn(f"Only {size}: the probabilities may be wrong on other texts")
+    cells = [(name, f"{before:.4f}", f"{after:.4f}") for name, before, after in rows]
+    msg.table(cells, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
+    if found.is_at_limit or number < MIN_EXAMPLES:
+        size = counted(number, "entity" if is_of_entities else "pair")
+        msg.warn(f"Only {size}, or all of them right: the probabilities may be wrong on others")
     if not is_of_entities and found.threshold is not None:
         weights = f"Weight of the cosine {found.cosine:.4f}, bias {found.bias:.4f}"
         msg.info(f"{weights}, threshold {found.threshold:.4f}")
-    return size
-
-
-def ranks_by_network(pipe: Any) -> bool:
-    """Whether `search` was fitted to the network's probabilities."""
-    from ..similarity.ranking import FEATURES
-
-    weights = getattr(pipe, "search_weights", None)
-    return bool(weights and weights[FEATURES.index("network")])
 
 
 def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
@@ -157,22 +134,13 @@ def fit_trust(pipe: Any, examples: Sequence[Example], words: Path) -> None:
     from spacy.training import Example
 
     current, scores = pipe.trust, {}
-    pipe.lexicon.update(
-        words, trust=current
-    )  # the words must be there before the model reads the texts
-    emissions = pipe.model.predict([example.predicted for example in examples])
-    batches = list(emissions.batches)
     for trust in sorted({*TRUSTS, current}):
         pipe.lexicon.update(words, trust=trust)
         copies = [Example(example.predicted.copy(), example.reference) for example in examples]
         docs = [example.predicted for example in copies]
-        pipe.set_annotations(docs, pipe.decode(docs, replace(emissions, batches=iter(batches))))
+        pipe.set_annotations(docs, pipe.predict(docs))
         scores[trust] = pipe.score(copies)["ents_f"] or 0.0
     best = max((current, *TRUSTS), key=lambda trust: scores[trust])
     pipe.lexicon.update(words, trust=best)
-    rows = [
-        (trust, f"{100 * score:.2f}" + " *" * (trust == best)) for trust, score in scores.items()
-    ]
-    print_table(rows, header=("trust", "F1 of entities"), divider=True)
-    if len({*scores.values()}) == 1:
-        msg.warn(f"The examples don't show which trust is best: it is {current}, the default")
+    marked = [(t, f"{100 * score:.2f}{' *' * (t == best)}") for t, score in scores.items()]
+    msg.table(marked, header=("trust", "F1 of entities"), divider=True)

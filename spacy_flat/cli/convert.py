@@ -75,11 +75,7 @@ def convert(
         coarse=entries(coarse),
         unannotated=several(unannotated),
     )
-    summary = convert_file(input_path, output_path, options)
-    report(output_path, summary)
-    if annotated := summary.labels.keys() & {*options.unannotated}:
-        labels = ", ".join(sorted(annotated))
-        msg.warn(f"--unannotated has {labels}, but the file has such entities. Check the labels.")
+    report(output_path, convert_file(input_path, output_path, options))
 
 
 def report(path: Path, summary: Summary, left_out: int = 0) -> None:

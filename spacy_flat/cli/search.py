@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +15,6 @@ from ..util.messages import counted
 from ._components import PAIRS, load_component
 from ._faq import FaqEntry, read_faq
 from ._options import Component, Device, Pipeline
-from ._table import print_table
 
 if TYPE_CHECKING:
     from ..similarity.component import PairClassifier
@@ -33,19 +33,9 @@ def search(
     ],
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to search for")],
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="Questions to show", min=1)] = 5,
-    candidates: Annotated[
-        int,
-        typer.Option("--candidates", "-n", help="Distinct texts to rank for a query", min=1),
-    ] = 50,
     min_similarity: Annotated[
         float | None, typer.Option("--min-similarity", "-m", help="Lowest similarity to show")
     ] = None,
-    question: Annotated[
-        str, typer.Option("--question", help="Name of the questions' column in the header")
-    ] = "",
-    answer: Annotated[
-        str, typer.Option("--answer", help="Name of the answers' column in the header")
-    ] = "",
     index: Annotated[
         Path | None,
         typer.Option("--index", "-i", help="Folder to save the index in for later calls"),
@@ -56,22 +46,19 @@ def search(
     """Find the questions of a file, such as an FAQ, that are most similar to each query."""
     from ..similarity.component import PairClassifier
 
-    entries = read_faq(faq, question, answer)
+    entries = read_faq(faq)
     if index is not None:
         check_folder(index)
     _, pipe = load_component(model, PairClassifier, component, device, PAIRS)
     found = index_of(pipe, entries, index)
-    header = ("similarity", "question", "answer")
-    columns = 3 if any(entry.answer for entry in entries) else 2
     for query in queries:
         msg.divider(query)
-        rows = [
-            (f"{match.similarity:.3f}", match.text, " ".join(match.answer.splitlines()))[:columns]
-            for match in found.search(query, top_k, candidates, min_similarity)
-        ]
-        if rows:
-            print_table(rows, header=header[:columns], divider=True)
-        else:
+        matches = found.search(query, top_k, min_similarity=min_similarity)
+        for match in matches:
+            typer.echo(f"{match.similarity:.3f}  {match.text}")
+            if match.answer:
+                typer.echo(indent(match.answer, " " * 7))
+        if not matches:
             msg.text("Nothing is similar.")
 
 
@@ -86,7 +73,7 @@ def check_folder(path: Path) -> None:
 def index_of(pipe: PairClassifier, entries: Sequence[FaqEntry], folder: Path | None) -> TextIndex:
     """The folder's index, if it fits these questions and this pipeline; otherwise a new one, saved
     there."""
-    asked = [[entry.question, *entry.others] for entry in entries]
+    asked = [entry.phrasings for entry in entries]
     answers = [entry.answer for entry in entries]
     if folder is None:
         return pipe.index(asked, answers)

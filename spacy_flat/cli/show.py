@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,17 +12,14 @@ from wasabi import msg
 from ..errors import Errors
 from ..similarity.pairs import join_pair, pair_of
 from ..util.files import replacing
-from ..util.messages import counted
 from ._components import PAIRS, choose
 from ._options import Device, Pipeline, TextFile, lines_of, several
-from ._table import print_table
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
 LEXICON = "component with a lexicon"
-MAX_WRITTEN = 100  # characters of a generated text
 SURPRISING = 3  # characters to list as least expected
 
 
@@ -52,8 +49,8 @@ def show(
     ] = None,
     device: Device = "",
 ) -> None:
-    """Show what a pipeline predicts: the entities and lexicon words of texts, the similarity of
-    pairs, the probability of texts, a generated text, or translations."""
+    """Show what a pipeline predicts: entities, the similarity of pairs, the probability of texts,
+    or translations."""
     from ..loading import load_on_device
 
     for picture in filter(None, (lattice, alignment)):
@@ -71,11 +68,7 @@ def show(
     if compares:
         texts = [joined(text) for text in texts]
     for doc in nlp.pipe(texts):
-        show_doc(nlp, doc, compares)
-    for name, component in nlp.pipeline:
-        if hasattr(component, "generate") and getattr(component, "suspicion", None) is None:
-            msg.divider(f"written by {name}")
-            typer.echo(component.generate(max_length=MAX_WRITTEN, seed=0)[0])
+        show_doc(doc, compares)
     if lattice is not None:
         pipe = able(nlp, model, "render_lattice", LEXICON)
         write(lattice, pipe.render_lattice(nlp(texts[0])))
@@ -113,46 +106,38 @@ def joined(text: str) -> str:
     return join_pair(left, right[0]) if left and len(right) == 1 and right[0] else text
 
 
-def show_doc(nlp: Language, doc: Doc, compares: bool) -> None:
+def show_doc(doc: Doc, compares: bool) -> None:
     pair = pair_of(doc)
-    if pair is not None and doc.cats:
-        msg.divider(" | ".join(text.text for text in pair))
-        show_labels(doc)
-    else:
-        msg.divider(doc.text)
+    msg.divider(" | ".join(text.text for text in pair) if pair and doc.cats else doc.text)
     is_scored = doc.has_extension("perplexity") and doc._.perplexity is not None
     is_translated = doc.has_extension("translation") and doc._.translation is not None
     if is_scored:
         show_probability(doc)
     if is_translated:
         show_translation(doc)
-    if compares and pair is None:
+    if pair and doc.cats:
+        labels = sorted(doc.cats.items(), key=lambda item: -item[1])
+        show_table(("label", "score"), [(label, f"{value:.4f}") for label, value in labels])
+    elif compares and not pair:
         msg.text("no pair: put one TAB between two texts")
-    elif doc.ents or not (doc.cats or is_scored or is_translated):
+    elif doc.ents:
         show_entities(doc)
-    for name, words in lattice_words(nlp, doc.text):
-        msg.text(f"{name} found {counted(len(words), 'word')} of its lexicon:", "  ".join(words))
+    elif not (doc.cats or is_scored or is_translated):
+        msg.text("no entities")
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table. Chinese text stands in its last column, as it is wider than wasabi counts."""
+    msg.table(rows, header=header, divider=True)
 
 
 def show_entities(doc: Doc) -> None:
-    if not doc.ents:
-        msg.text("no entities")
-        return
-    header = ["characters", "label", "entity"]
-    shares = [ent.has_extension("confidence") and ent._.confidence for ent in doc.ents]
-    rows = [
-        [f"{ent.start_char}–{ent.end_char}", ent.label_, ent.text, f"{share:.3f}" if share else ""]
-        for ent, share in zip(doc.ents, shares, strict=True)
-    ]
-    if any(shares):
-        header.append("confidence")
-    print_table([row[: len(header)] for row in rows], header=header, divider=True)
-
-
-def show_labels(doc: Doc) -> None:
-    labels = sorted(doc.cats.items(), key=lambda item: -item[1])
-    rows = [(label, f"{value:.4f}") for label, value in labels]
-    print_table(rows, header=("label", "score"), divider=True, aligns=("l", "r"))
+    rows = []
+    for ent in doc.ents:
+        share = ent._.confidence if ent.has_extension("confidence") else None
+        cells = (ent.label_, f"{share:.3f}" if share else "", ent.text)
+        rows.append((f"{ent.start_char}–{ent.end_char}", *cells))
+    show_table(("characters", "label", "confidence", "entity"), rows)
 
 
 def show_probability(doc: Doc) -> None:
@@ -168,7 +153,7 @@ def show_probability(doc: Doc) -> None:
     if doc._.suspicious is not None:
         errors = [f"{each.found} ({each.start}) → {each.expected}" for each in doc._.suspicious]
         rows.append(("may be wrong", ", ".join(errors) or "none"))
-    print_table(rows)
+    msg.table(rows)
 
 
 def show_translation(doc: Doc) -> None:
@@ -179,14 +164,4 @@ def show_translation(doc: Doc) -> None:
         for ent in doc._.translation_ents
     ]
     if rows:
-        print_table(rows, header=("characters", "label", "entity", "source"), divider=True)
-
-
-def lattice_words(nlp: Language, text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name of each component with a lexicon, and the words that it finds in the text."""
-    for name, component in nlp.pipeline:
-        lexicon = getattr(component, "lexicon", None)
-        if lexicon is not None:
-            matches = lexicon.match([text])
-            spans = zip(matches.starts, matches.ends, strict=True)
-            yield name, [text[start:end] for start, end in spans]
+        show_table(("characters", "label", "entity", "source"), rows)

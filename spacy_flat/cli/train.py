@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -106,9 +105,6 @@ def train(
             leaving.enter_context(locked(output))
         given: dict[str, Any] = config.interpolate()
         require_exists(*corpora_of(given))
-        if output is not None:  # read by one worker: vectors may be large
-            found = checksums_of(given) if workers.is_first else {}
-            given = {**given, "checksums": workers.all_gather(found)[0]}
         if resume and is_finished(output, given):
             show.good("Already finished. Delete the folder to train again", output)
             return
@@ -140,24 +136,11 @@ def corpora_of(config: dict[str, Any]) -> Iterator[Path]:
             yield from (Path(path) for path in paths if path)
 
 
-def checksums_of(config: dict[str, Any]) -> dict[str, int]:
-    """A checksum of each file and folder in a config: they may move, but not change."""
-    from ..training.checkpoints import checksum
-
-    known = cache(checksum)
-    return {
-        name: known(Path(value))
-        for name, value in dict_to_dot(config).items()
-        if re.search(r"\bpaths?\b", name)
-        if isinstance(value, str) and value and Path(value).exists()
-    }
-
-
 def is_finished(output: Path | None, config: dict[str, Any]) -> bool:
     """Whether this training has finished in this folder.
 
-    Raises ValueError if another training has (F445, F447), or if this one should be longer but has
-    no checkpoint left (F384).
+    Raises ValueError if another training has (F445), or if this one should be longer but has no
+    checkpoint left (F384).
     """
     from ..training.checkpoints import has_checkpoint
     from ..training.trainer import CHECKPOINTS
@@ -177,7 +160,7 @@ def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved
     """The checkpoint to resume from.
 
     Raises ValueError without a folder to resume (F440), for checkpoints without --resume (F441),
-    for those of another config (F445) or other files (F447), and if all are damaged (F384).
+    for those of another config (F445), and if all are damaged (F384).
     """
     from ..training.checkpoints import has_checkpoint
     from ..training.trainer import CHECKPOINTS, load
@@ -195,24 +178,20 @@ def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved
 
 
 def require_same(before: dict[str, Any], now: dict[str, Any], output: Path) -> None:
-    """Raises ValueError if a setting has changed that may not (F445), or the content of a file
-    (F447)."""
+    """Raises ValueError (F445) if a setting has changed that may not."""
     old, new = settings_of(before), settings_of(now)
-    checksums, known = now.get("checksums", {}), before.get("checksums", {})
-    for name in sorted((old.keys() | new.keys()) - (checksums.keys() & known.keys())):
+    for name in sorted(old.keys() | new.keys()):
         if old.get(name) != new.get(name):
             words = {"path": output, "name": name, "before": old.get(name), "now": new.get(name)}
             raise ValueError(Errors.F445.format(**words))
-    for name, value in known.items():
-        if checksums.get(name) != value:
-            raise ValueError(Errors.F447.format(path=output, name=name))
 
 
 def settings_of(config: dict[str, Any]) -> dict[str, Any]:
-    """The settings by dotted names, without those that may change."""
+    """The settings by dotted names, without those that may change. Files may move."""
     training = {key: each for key, each in config["training"].items() if key not in CHANGEABLE}
-    free: dict[str, Any] = {"checksums": {}, "paths": {}, "system": {}, "told": {}}
-    return dict_to_dot({**config, "training": training, **free})
+    free: dict[str, Any] = {"checksums": {}, "system": {}, "told": {}}
+    settings = dict_to_dot({**config, "training": training, **free})
+    return {name: each for name, each in settings.items() if not re.search(r"\bpaths?\b", name)}
 
 
 def with_history(logger: Logger, history: list[dict[str, Any]]) -> Logger:

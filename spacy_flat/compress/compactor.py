@@ -6,7 +6,6 @@ tables, of which only that of unknown keys changes.
 """
 
 import tempfile
-import warnings
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ import numpy as np
 from spacy.language import Language
 from thinc.api import Model
 
-from ..errors import Errors, Warnings
+from ..errors import Errors
 from ..nn.model import shim_of
 from ..pipe import NetworkPipe
 from ..text.featuriser import SegmentFeaturiser
@@ -29,7 +28,6 @@ from ..util.options import Options, option, require_number
 
 Bits = Literal[4, 5, 6, 7, 8, 16, 32]
 
-FEW_ROWS = 0.1  # of all, for texts that are too short to say which rows are used
 TEXTS_AT_ONCE = 2000  # to count in a memory zone
 
 
@@ -47,7 +45,6 @@ class CompressConfig(Options):
         "than flat_ner and tener_ner are only smaller on disk",
     )
     min_count: int = option(0, "minimum occurrences in the counted texts of a row to keep", min=0)
-    known_words: bool = option(False, "only keep lexicon words that have a row, or a label as type")
 
 
 class Compactor:
@@ -72,17 +69,16 @@ class Compactor:
             else:
                 self._networks.append((pipe.model, pipe.shim, 4))
 
-    def count(self, texts: Iterable[str]) -> int:
-        """Count how often texts read each row of the tables. Returns the sum of the counts.
+    def count(self, texts: Iterable[str]) -> None:
+        """Count how often texts read each row of the tables.
 
         Don't call this in a memory zone of the pipeline, since it opens one for the tokens.
         """
-        before, texts = self._n_counted(), iter(texts)
+        texts = iter(texts)
         while some := list(islice(texts, TEXTS_AT_ONCE)):
             with self.nlp.memory_zone():
                 for component in self.components.values():
                     component.count(some, self.nlp)
-        return self._n_counted() - before
 
     def apply(self, config: CompressConfig, limit: float | None = None) -> CompressConfig:
         """Compress the pipeline. Each call starts from the pipeline of the first one: what it has
@@ -91,7 +87,7 @@ class Compactor:
         limit: bytes on disk; the smallest `min_count` that fits is chosen, at least that of
             `config`.
 
-        Returns the config used. Warns (W370) if rows are dropped by texts that have few of them.
+        Returns the config used.
         Raises ValueError for rows to drop if nothing was counted (F371), for a limit that is not
         above 0 (F341), and if nothing fits (F372).
         """
@@ -100,7 +96,7 @@ class Compactor:
         if limit is not None:
             require_number("limit", limit, 1)
         drops_rows = config.min_count > 0 or limit is not None
-        if self.components and drops_rows and not self._n_counted():
+        if self.components and drops_rows and not row_counts(self.components.values()).any():
             raise ValueError(Errors.F371)
         for model, shim, min_bits in self._networks:
             model.shims[0] = rounded(shim, max(config.bits, min_bits))
@@ -108,11 +104,6 @@ class Compactor:
         if limit is not None:
             config = self._fitting(config, limit)
         self._apply_to_tables(config)
-        counts = row_counts(self.components.values())
-        found, total = np.count_nonzero(counts), max(1, len(counts))
-        if self.components and config.min_count and found < FEW_ROWS * total:
-            words = {"found": found, "total": total, "share": found / total}
-            warnings.warn(Warnings.W370.format(**words), stacklevel=2)
         return config
 
     def rows(self) -> dict[str, int]:
@@ -123,9 +114,6 @@ class Compactor:
             for table, rows in component.rows().items()
         }
 
-    def _n_counted(self) -> int:
-        return int(row_counts(self.components.values()).sum())
-
     def _apply_to_tables(self, config: CompressConfig) -> None:
         for component in self.components.values():
             component.apply(config)
@@ -135,8 +123,9 @@ class Compactor:
             self._apply_to_tables(replace(config, min_count=min_count))
             return size_on_disk(self.nlp)
 
-        possible = thresholds(self.components.values())
-        steps = sorted({max(step, config.min_count) for step in possible})
+        # The values that differ in what they drop. There are few, as high counts are rare.
+        counts = np.unique(row_counts(self.components.values())) + 1
+        steps = sorted({max(step, config.min_count) for step in (0, *counts.tolist())})
         place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
         if place == len(steps):
             raise ValueError(Errors.F372.format(size=size(steps[-1]) / 1e6, limit=limit / 1e6))
@@ -185,7 +174,7 @@ class TableCompactor:
             vocab: TableVocab = getattr(self.featuriser, name)
             chosen = counts[vocab.ids] >= config.min_count
             vocabs[name], rows[name] = vocab.select(chosen), vocab.ids[chosen]
-        self.model.attrs["featuriser"] = self.featuriser.compact(vocabs, config.known_words)
+        self.model.attrs["featuriser"] = self.featuriser.compact(vocabs)
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, config.bits)
 
@@ -201,12 +190,6 @@ def row_counts(compactors: Iterable[TableCompactor]) -> Ints:
     """The counts of all rows of all tables."""
     counts = [each[1:] for one in compactors for each in one.counts.values()]
     return np.concatenate([np.zeros(0, np.int64), *counts])
-
-
-def thresholds(compactors: Iterable[TableCompactor]) -> list[int]:
-    """The values of `min_count` that differ in what they drop, ascending: the first drops no row,
-    the last all, and the others one more count each. There are few, as high counts are rare."""
-    return [0, *(np.unique(row_counts(compactors)) + 1).tolist()]
 
 
 def size_on_disk(nlp: Language) -> int:

@@ -11,7 +11,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
 from ..text.units import Simplifier
@@ -192,13 +191,6 @@ class Lexicon:
         """From now on, find words in simplified characters in traditional ones, too."""
         with self._lock:
             self._snapshot = replace(self._snapshot, simplifier=simplifier)
-
-    def select(self, ids: Sequence[int] | NDArray[np.integer]) -> "Lexicon":
-        """A lexicon of the words with these ids, which get the ids 0, 1, …
-
-        Types keep their numbers, and removed words stay removed.
-        """
-        return self._of(self.snapshot.select(np.asarray(ids, dtype=np.int64)))
 
     def to_bytes(self) -> bytes:
         """The words as bytes."""

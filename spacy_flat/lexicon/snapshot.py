@@ -180,11 +180,6 @@ class Snapshot:
         """Fill an empty snapshot with words as they are spelled; of equal ones the first counts."""
         return self._appended(self._usable(entries, []))
 
-    def select(self, ids: Ints) -> Snapshot:
-        """The words with these ids, which get the ids 0, 1, …"""
-        empty = Snapshot(self.simplifier, type_names=self.type_names)
-        return replace(empty.filled(map(self.entry, ids.tolist())), alive=self.alive[ids])
-
     def insert(self, entries: Iterable[Entry]) -> tuple[Snapshot, int, list[str]]:
         """Add words, and update known ones; of equal ones the first counts.
 

@@ -69,8 +69,8 @@ class SegmentFeaturiser(TextFeaturiser):
         columns = {"chars": self.chars.look_up(codes), "bigrams": self.bigrams.look_up(bigrams)}
         return Ragged(counts, columns)
 
-    def compact(self: Compacted, vocabs: Mapping[str, TableVocab], known_words: bool) -> Compacted:
-        """The same with smaller vocabularies. known_words: for a featuriser with a lexicon."""
+    def compact(self: Compacted, vocabs: Mapping[str, TableVocab]) -> Compacted:
+        """The same with smaller vocabularies."""
         return cast(Compacted, replace(cast(Any, self), **vocabs))
 
 

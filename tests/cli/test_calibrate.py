@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from pathlib import Path
 
@@ -48,8 +47,7 @@ def test_a_calibrated_copy(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> N
         ("negative log-likelihood", report.nll_before, report.nll_after),
     ):
         assert f"{name} {before:.4f} {after:.4f}" in shown
-    assert re.search(r"Only 11 pairs.*calibrated on 11 pairs", shown)
-    assert "limit" not in shown
+    assert "Only 11 pairs" in shown
     # The pipeline itself is as it was, and nothing else is left.
     assert re2(spacy.load(pairs_pipeline)).temperature == 1.0
     assert [path.name for path in output.parent.iterdir()] == ["calibrated"]
@@ -61,35 +59,6 @@ def test_search_is_fitted_if_asked(pairs_pipeline: Path, dev: Path, tmp_path: Pa
     assert re2(spacy.load(tmp_path / "calibrated")).ranking == before
     run(pairs_pipeline, dev, tmp_path / "fitted", "--search")
     assert re2(spacy.load(tmp_path / "fitted")).ranking != before
-
-
-@pytest.mark.parametrize(
-    ("weights", "options", "is_told"),
-    [
-        (None, [], False),
-        ([0.0, 1.0, 1.0, -1.0], [], False),
-        ([0.5, 1.0, 1.0, -1.0], [], True),
-        ([0.5, 1.0, 1.0, -1.0], ["--search"], False),
-    ],
-)
-def test_weights_of_search_that_depend_on_the_probabilities(
-    weights: list[float] | None,
-    options: list[str],
-    is_told: bool,
-    pairs_pipeline: Path,
-    dev: Path,
-    tmp_path: Path,
-) -> None:
-    nlp = spacy.load(pairs_pipeline)
-    re2(nlp).search_weights = weights
-    nlp.to_disk(tmp_path / "fitted")
-    shown = run(tmp_path / "fitted", dev, tmp_path / "calibrated", *options)
-    assert ("Fit them again with --search." in shown) == is_told
-
-
-def test_pairs_that_are_all_right(pairs_pipeline: Path, tmp_path: Path) -> None:
-    output = run(pairs_pipeline, write_pairs(tmp_path / "dev.spacy", PAIRS), tmp_path / "out")
-    assert "at its limit" in output
 
 
 def test_whole_or_not_at_all(

