@@ -30,24 +30,25 @@ from report import format_table
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
-from spacy_flat.similarity.candidates import Candidates, terms_of
+from spacy_flat.similarity.calibration import SLOPES, fit_weights
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import SAME, pair_of
-from spacy_flat.similarity.ranking import (
-    FEATURES,
-    SearchedQuery,
-    fit_ranking,
-)
+from spacy_flat.similarity.ranking import FEATURES, Candidates, terms_of
 from spacy_flat.vectors import read_vectors
 
 NETWORK_ONLY = [float(name == "network") for name in FEATURES]
+TRIED = 20  # candidates of each query, in fitting
 ROOT = Path(__file__).parents[1]
-FITTED = {
-    "search, fitted to the other half": FEATURES,
-    "the same without the network": FEATURES[1:],
-}
+FITTED = {"search, fitted to the other half": 1.0, "the same without the network": 0.0}
 Scores = NDArray[np.float64]
 System = Callable[[str], Scores]  # [N] of all questions
+
+
+class SearchedQuery(NamedTuple):
+    """The candidates of a query."""
+
+    features: Scores  # [B, F]
+    gold: NDArray[np.bool_]  # [B] whether each is right
 
 
 class Faq(NamedTuple):
@@ -72,8 +73,8 @@ def main() -> None:
     faqs = {"demo": demo_faq(), **({"oppo": oppo_faq(arguments.oppo)} if arguments.oppo else {})}
     examples = search_examples(pipe, list(faqs.values())) if arguments.fit else []
     halves = {
-        name: [fit_ranking(other, features) for other in reversed(examples)]
-        for name, features in FITTED.items()
+        name: [fit_ranking(other, network) for other in reversed(examples)]
+        for name, network in FITTED.items()
         if examples
     }
     rows = []
@@ -128,17 +129,54 @@ def half_of(faq: Faq, place: int) -> int:
 
 def search_examples(pipe: PairClassifier, faqs: Sequence[Faq]) -> list[list[list[SearchedQuery]]]:
     """Of each FAQ, for each half of the queries."""
+    pipe.search_weights = NETWORK_ONLY  # so that it is asked
     halves: list[list[list[SearchedQuery]]] = [[], []]
     for faq in faqs:
         index = pipe.index(faq.questions)
-        for half, examples in enumerate(halves):
-            same = {
-                query: {faq.questions[number]} if number >= 0 else set()
-                for place, (query, number) in enumerate(faq.queries)
-                if half_of(faq, place) == half
-            }
-            examples.append(index.examples(same, len(same)))
+        for half in halves:
+            half.append([])
+        for place, (query, number) in enumerate(faq.queries):
+            found, features = index.compare(query, TRIED)
+            gold = np.array([at == number for at in found])
+            halves[half_of(faq, place)][-1].append(SearchedQuery(features, gold))
     return halves
+
+
+def fit_ranking(faqs: Sequence[Sequence[SearchedQuery]], network: float) -> list[float]:
+    """Weights that rank right candidates first and reject queries without one, scaled so that the
+    first candidate's probability is that of its being right. No feature counts against a candidate.
+
+    Each FAQ counts the same, and in each queries with an answer count as much as those without one.
+    network: 0 leaves the network out.
+    """
+    queries = [query for faq in faqs for query in faq]
+    shares = np.concatenate([shares_of(faq) for faq in faqs])
+    counts = [len(query.gold) for query in queries]
+    rows = np.concatenate([query.features for query in queries])
+    gold = np.concatenate([query.gold for query in queries])
+    rows[:, FEATURES.index("network")] *= network
+    bounds = (0.0, 0.0, 0.0, -np.inf), (np.inf,) * len(FEATURES)
+    weights = fit_logistic(rows, gold, shares.repeat(counts), *bounds)
+    best = [np.argmax(query.features @ weights) for query in queries]
+    first = np.cumsum([0, *counts[:-1]]) + best
+    margins = np.stack([rows[first] @ weights, np.ones(len(first))], axis=1)
+    bounds = (SLOPES[0], -np.inf), (SLOPES[1], np.inf)
+    scale, shift = fit_logistic(margins, gold[first], shares, *bounds)
+    weights = weights * scale + shift * np.array([name == "one" for name in FEATURES])
+    return [round(weight, 6) for weight in weights.tolist()]
+
+
+def fit_logistic(
+    rows: Scores, gold: NDArray[np.bool_], shares: Scores, *bounds: Sequence[float]
+) -> Scores:
+    """Wrong candidates have no features."""
+    both = np.stack([np.zeros_like(rows), rows], axis=1)
+    return fit_weights(both, gold.astype(np.int64), *bounds, shares).astype(np.float64)
+
+
+def shares_of(faq: Sequence[SearchedQuery]) -> Scores:
+    is_answered = np.array([query.gold.any() for query in faq])
+    return 1.0 / np.where(is_answered, is_answered.sum(), (~is_answered).sum())
 
 
 def systems(
@@ -161,17 +199,17 @@ def systems(
 
         means = np.stack([mean(question) for question in questions])
         yield "cosine of mean vectors", lambda query: means @ mean(query)
-    index = pipe.index(questions)
+    index, released = pipe.index(questions), pipe.ranking
 
     def search(query: str, weights: Sequence[float]) -> Scores:
-        index.ranking = weights
+        pipe.search_weights = weights
         scores = np.zeros(len(questions))
         for match in index.search(query, len(questions[: arguments.candidates])):
             scores[match.number] = match.similarity
         return scores
 
     cosine = [float(name == "cosine") for name in FEATURES]
-    for name, weights in (("network", NETWORK_ONLY), ("cosine", cosine), ("search", pipe.ranking)):
+    for name, weights in (("network", NETWORK_ONLY), ("cosine", cosine), ("search", released)):
         yield name, partial(search, weights=weights)
     of_query = {query: half_of(faq, place) for place, (query, _) in enumerate(faq.queries)}
     for name, own in halves.items():

@@ -76,10 +76,10 @@ def print_costs(pipe: PairClassifier, questions: list[str]) -> TextIndex:
 
 def print_speed(index: TextIndex, queries: list[str], markdown: bool) -> None:
     """Milliseconds of a search, with and without the network."""
-    weights, rows = list(index.ranking), []
+    weights, rows = list(index.pipe.ranking), []
     for depth in DEPTHS:
         for name, weight in (("search", 0.0), ("search with the network", 1.0)):
-            index.ranking = [weight, *weights[1:]]
+            index.pipe.search_weights = [weight, *weights[1:]]
             times = [clock(partial(index.search, query, candidates=depth))[1:] for query in queries]
             middle, high = (1000 * np.percentile(times, share, axis=0) for share in (50, 95))
             cells = [f"{cpu:.0f} ({wall:.0f})" for cpu, wall in (middle, high)]

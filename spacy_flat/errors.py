@@ -191,20 +191,14 @@ F308 Component {name!r} has no lexicon before nlp.initialize(). Add words after 
 F309 {path}: can't load the component. {reason}
 F310 Component {name!r}: {setting} = {value!r} is not {wanted}. Correct it in [components.{name}],
   or where it is set.
-F311 Expected a text (a string, Doc, span or token){where}, but got {value} of type {type}.
 F312 Expected two texts in pair number {number} (from 0), (left, right), but got {value}.
 F313 The tokenizer does not split {token!r} at U+001F, which separates the two texts of a pair. Use
   a tokenizer that splits at all whitespace, or set doc.spans['pair'] before the pipeline processes
   the Doc.
-F314 The reference has the texts of a pair in doc.spans['pair'], but the predicted Doc {text!r} has
-  neither these spans nor U+001F between two texts, so it can't be predicted. Make its text with
-  spacy_flat.similarity.pairs.join_pair.
 F315 {block}: variant has no option {name!r}. Choose one of: {others}.
 
 # F32x, F33x: pairs of texts; search
 F320 {text!r} contains U+001F, which separates the two texts of a pair. Replace it with a space.
-F321 doc.spans['pair'] has {count} spans, but a pair has two (Doc: {text!r}). Set both texts, or
-  delete the group.
 F322 Component {name!r} can't tell which of its labels {labels} means that two texts are the same:
   positive_label is {given!r}. Set [components.{name}.positive_label] to one of them.
 F323 Can't initialise {name!r}: no training example is a pair of texts. Convert the corpus with
@@ -216,8 +210,6 @@ F325 {name} doesn't use {given} with {setting}. Remove them from [initialize.com
   change the setting in [components.{name}.model].
 F326 A pickled Doc has no doc.similarity, since pickling doesn't keep the component. Use
   nlp.get_pipe('re2_similarity').similarity(doc, other).
-F327 The texts have {left:,} and {right:,} characters, too many to align. Align parts of them, such
-  as sentences.
 F328 Component {name!r} predicts a score, but only class probabilities can be calibrated.
 F329 Can't calibrate {name!r}: no example is a pair of texts whose doc.cats has one of its labels
   {labels}. Give pairs with gold classes that it was not trained on.
@@ -226,7 +218,6 @@ F330 An index needs at least one question, and each question at least one text, 
 F331 {path}: not an index, since {file} is missing. Save one with TextIndex.save.
 F332 {path}: can't load the index: {reason}. The file is damaged or not an index. Make the index
   again.
-F333 {path}: the index was saved by another version of spacy-flat. Make the index again.
 F334 {path}: the index was made by another pipeline, or before component {name!r} was trained
   further. Load it with the pipeline that made it, or make it again.
 F335 Questions and answers differ in number: {questions} and {answers}. Give an answer for each
@@ -249,16 +240,9 @@ F348 Can't calibrate {name!r}: it found no entities that the examples' annotatio
   annotated examples that it was not trained on.
 
 # F35x, F36x: devices; transformers
-F349 The weights of component {name!r} changed after this index was made. Make the index again.
 F350 Can't put the network on the device {device!r}: torch finds {found}. Set device = "cpu" in
   [components.NAME] of a config, or --device cpu with a command. In Python, load a pipeline that was
   saved with this device by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).
-F351 The index has no question {number!r}. Give numbers of questions, as in Match.number and as
-  TextIndex.add returns them.
-F354 Can't fit the search of {name!r}: no example is a pair of two different texts whose doc.cats
-  has the label {label!r}.
-F356 Can't calibrate {name!r}: all {count} pairs are {label!r}. Add pairs of the other labels, as
-  hard to tell apart as those to come. To fit only a search, call fit_search in Python.
 F362 {name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be a fast
   tokenizer with pieces for start, end, padding and unknown text, as those of BERT, RoBERTa-wwm,
   MacBERT, ELECTRA and most Chinese ALBERTs.
@@ -384,10 +368,6 @@ W304 {name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} 
   tokenizer that the component was trained with.
 W306 {name}: without training examples, the component stays untrained. To use a trained one, set
   source in [components.{name}].
-W320 {name}: no pair has one of its labels {known}, but there are {found}. It can't learn from these
-  pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and 'same'), or
-  train a new component.
-W332 {name}: the search was fitted to only {count} texts. Its probabilities may be wrong on others.
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
 W400 {name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} characters.
   Cut the texts into sentences, or raise longest_pair in [components.{name}.model.text].

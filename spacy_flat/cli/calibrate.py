@@ -22,7 +22,6 @@ TRUSTS = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 1.0)
 KINDS = {
     "calibrate": "component to calibrate",
     "lexicon": "component with a lexicon",
-    "fit_search": "component to search with",
 }
 MIN_EXAMPLES = 100  # entities or pairs
 
@@ -53,23 +52,14 @@ def calibrate(
             "the trust that gives the best F1 on DEV.spacy",
         ),
     ] = None,
-    search: Annotated[
-        bool,
-        typer.Option(
-            "--search",
-            help="For pairs: also fit the ranking weights of `search`. DEV.spacy must hold an FAQ: "
-            "questions, and the same ones in other words",
-        ),
-    ] = False,
     device: Device = "",
 ) -> None:
     """Calibrate the probabilities of entities, or of the classes of pairs, and save the pipeline to
     OUT.
 
     Fits a temperature (Guo et al., 2017) to the examples of DEV.spacy and, for two classes of
-    pairs, the weight of the cosine of two texts, a bias and the threshold. After it, fit a search
-    again with --search. For entities, --words first adds a list of names; a table shows the F1 for
-    each trust.
+    pairs, the weight of the cosine of two texts, a bias and the threshold. For entities, --words
+    first adds a list of names; a table shows the F1 for each trust.
 
     The report has the expected calibration error and the negative log-likelihood on the same
     examples, before and after.
@@ -81,7 +71,7 @@ def calibrate(
     require_exists(*paths, *([words] if words else []))  # before the pipeline is loaded
     nlp = load_on_device(model, device)
     check_target(output, nlp.path)
-    needed = "lexicon" if words else "fit_search" if search else "calibrate"
+    needed = "lexicon" if words else "calibrate"
     able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, needed)}
     pipe: Any = choose(able, component, model, KINDS[needed])
     examples = [each for path in paths for each in read_examples(path, nlp)]
@@ -91,8 +81,6 @@ def calibrate(
         msg.divider(f"Words of {words.name}")
         fit_trust(pipe, examples, words)
     found = pipe.calibrate(examples)
-    if search:
-        pipe.fit_search(examples)
     pipe.write_settings(nlp.get_pipe_config(pipe.name))
     with replacing(output) as temporary:
         nlp.to_disk(temporary)

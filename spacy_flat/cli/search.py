@@ -80,7 +80,6 @@ def index_of(pipe: PairClassifier, entries: Sequence[FaqEntry], folder: Path | N
     try:
         found = pipe.load_index(folder)
         if found.questions == list(zip(asked, answers, strict=True)):
-            found.ranking = pipe.ranking  # may have been fitted since
             return found
         msg.warn(f"{folder}: the index is of other questions. It is made again now.")
     except FileNotFoundError:

@@ -8,8 +8,6 @@ import numpy as np
 from ..text.vocabulary import Ragged, padding
 from ..util.arrays import Bools, Ints
 
-MULTIPLE = 64  # of rows: matrix libraries prepare for each number of them
-
 
 @dataclass(frozen=True)
 class TextBatch:
@@ -20,7 +18,7 @@ class TextBatch:
 
     ids: dict[str, Ints]  # [R] of characters and bigrams, or of words: 0 or less if unknown
     upstream: Any  # [R, W] vectors of a tok2vec, a tensor, or None
-    owners: Ints  # [R] which text has the unit; -1 for spare rows at the end
+    owners: Ints  # [R] which text has the unit
     rows: list[Ints]  # of each side, [B, L] the rows of its units; any for padding
     present: list[Bools]  # of each side, [B, L] false for padding
     places: Ints  # [R] of units in the padded arrays of all sides, one after the other
@@ -33,18 +31,14 @@ class TextBatch:
         """
         chosen = np.concatenate(sides)
         counts = texts.counts[chosen]
-        starts, n_units = np.cumsum(counts) - counts, int(counts.sum())
         places, is_there = padding(counts, texts.starts[chosen])
-        spare = (0, -n_units % MULTIPLE)
-        units = places[is_there]
-        columns = {name: np.pad(ids[units], spare) for name, ids in texts.columns.items()}
-        owners = np.pad(np.repeat(np.arange(len(chosen)), counts), spare, constant_values=-1)
-        ends = np.cumsum([len(side) for side in sides])[:-1]
-        padded = [
-            padding(counts[own], starts[own]) for own in np.split(np.arange(len(chosen)), ends)
-        ]
-        rows, present = [own for own, _ in padded], [own for _, own in padded]
-        flat = np.flatnonzero(np.concatenate([own.ravel() for own in present]))
+        columns = {name: ids[places[is_there]] for name, ids in texts.columns.items()}
         of_vectors = columns.pop("upstream", None)
         upstream = None if of_vectors is None else vectors[of_vectors]
-        return cls(columns, upstream, owners, rows, present, np.pad(flat, spare))
+        owners = np.repeat(np.arange(len(chosen)), counts)
+        starts = np.cumsum(counts) - counts
+        ends = np.cumsum([len(side) for side in sides])[:-1]
+        by_side = zip(np.split(counts, ends), np.split(starts, ends), strict=True)
+        rows, present = map(list, zip(*(padding(*own) for own in by_side), strict=True))
+        flat = np.flatnonzero(np.concatenate([own.ravel() for own in present]))
+        return cls(columns, upstream, owners, rows, present, flat)

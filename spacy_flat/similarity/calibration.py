@@ -1,9 +1,10 @@
-"""Temperature scaling (Guo et al., 2017), for two classes with a bias (Platt, 1999).
+"""Fitting probabilities: temperature scaling (Guo et al., 2017), for two classes with a bias
+(Platt, 1999), and the threshold.
 
 Shapes: N pairs, K classes, F features.
 """
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,11 @@ from ..util.probabilities import (
     log_softmax,
 )
 
-HALVINGS = 50
-STEPS = 100  # of Newton's method
+STEPS = 200  # of Newton's method
+DAMPING = 1e-12  # for features that are always 0
 DIGITS = 6  # survive the JSON of a saved pipeline
-MAX_COSINE = 1000.0  # its weight
+SLOPES = 1 / MAX_TEMPERATURE, 1 / MIN_TEMPERATURE
+MAX_WEIGHT = 1000.0
 
 
 @dataclass(frozen=True)
@@ -48,100 +50,74 @@ class PairCalibration(FittedTemperature):
     @classmethod
     def of(
         cls,
-        logits: Floats,
-        gold: Ints,
-        before: float,
-        after: float,
-        biases: tuple[Floats, Floats] | None = None,
+        pairs: int,
+        before: tuple[float, tuple[float, float]],
+        after: tuple[float, tuple[float, float]],
     ) -> "PairCalibration":
-        """logits: [N, K]; gold: [N] numbers of classes; before, after: temperatures; biases: [N, K]
-        before and after."""
-        added = biases or (np.zeros(logits.shape[1]),) * 2
-        changed = [
-            log_softmax(logits.astype(np.float64) / each + bias)
-            for each, bias in zip((before, after), added, strict=True)
-        ]
-        errors = [
-            calibration_error(np.exp(found).max(axis=1), found.argmax(axis=1) == gold)
-            for found in changed
-        ]
-        losses = [-float(_of_gold(found, gold).mean()) for found in changed]
-        return cls(len(gold), before, after, *errors, *losses)
+        """before, after: temperatures and `errors_of`."""
+        (t_before, errors_before), (t_after, errors_after) = before, after
+        errors = (each for both in zip(errors_before, errors_after, strict=True) for each in both)
+        return cls(pairs, t_before, t_after, *errors)
 
 
-def fit_temperature(logits: Floats, gold: Ints) -> float:
-    """Find the temperature from 0.05 to 20 with the highest likelihood of the gold classes.
+def errors_of(probabilities: Floats, gold: Ints) -> tuple[float, float]:
+    """The expected calibration error and the mean negative log-likelihood.
 
-    logits: [N, K]; gold: [N] numbers of classes. The negative log-likelihood is convex in the
-    inverse of the temperature: bisection finds the zero of its slope.
+    probabilities: [N, K]; gold: [N] numbers of classes.
     """
-    logits = logits.astype(np.float64)
-    reached = float(_of_gold(logits, gold).mean())
-    low, high = math.log(MIN_TEMPERATURE), math.log(MAX_TEMPERATURE)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        probabilities = np.exp(log_softmax(logits / math.exp(middle)))
-        # The slope by 1/T: the expected logit less that of the gold class.
-        if (probabilities * logits).sum(axis=1).mean() > reached:
-            low = middle  # overconfident
-        else:
-            high = middle
-    return round(math.exp((low + high) / 2), DIGITS)
+    is_right = probabilities.argmax(axis=1) == gold
+    of_gold = probabilities[np.arange(len(gold)), gold].astype(np.float64)
+    loss = -float(np.log(np.maximum(of_gold, 1e-30)).mean())
+    return calibration_error(probabilities.max(axis=1), is_right), loss
 
 
-def fit_logistic(
-    features: Floats,
-    gold: Bools,
-    ridge: float = 1e-6,
-    given: Floats | float = 0.0,
-    shares: Floats | float = 1.0,
-) -> Floats:
-    """The weights [F] of a logistic regression on features [N, F], by Newton's method.
-
-    given: [N] part of the logits that is fixed. shares: [N] how much each row counts.
-    """
-    features = features.astype(np.float64)
-    weights = np.zeros(features.shape[1])
-    for _ in range(STEPS):
-        found = 1 / (1 + np.exp(-np.clip(features @ weights + given, -50, 50)))
-        slope = features.T @ (shares * (gold - found)) - ridge * weights
-        curvature = (features.T * (shares * found * (1 - found))) @ features
-        step = np.linalg.solve(curvature + ridge * np.eye(len(weights)), slope)
-        # Where all pairs are right the best weights are infinite.
-        weights += step / max(1.0, np.abs(step).max())
-        if np.abs(step).max() < 1e-9:
-            break
-    return weights
-
-
-def fit_margins(margins: Floats, cosines: Floats, gold: Bools) -> tuple[float, float, float]:
+def fit_calibration(
+    logits: Floats, cosines: Floats, positive: Floats, gold: Ints
+) -> tuple[float, float, float]:
     """The temperature, the weight of the cosines (0 or more), and the bias with the highest
     likelihood.
 
-    margins: [N] logits of the positive of two classes, less those of the other. cosines: [N]
+    logits: [N, K]; cosines: [N]; gold: [N] numbers of classes.
+    positive: [K] 1 for the class that the cosine and the bias count for, or zeros.
     """
-    most, least = margins[~gold].max(initial=-np.inf), margins[gold].min(initial=np.inf)
-    if most < least:  # all are right: the best slope is infinite
-        middle = float(most + least) / 2
-        return (
-            MIN_TEMPERATURE,
-            0.0,
-            round(-middle / MIN_TEMPERATURE, DIGITS) if np.isfinite(middle) else 0.0,
-        )
-    mean, spread = float(cosines.mean()), max(float(cosines.std()), 1e-6)
-    # Newton's method takes few steps if the columns have the same scale.
-    columns = np.stack([margins, (cosines - mean) / spread, np.ones(len(margins))], axis=1)
-    slope, weight, bias = fit_logistic(columns, gold, ridge=1e-3).tolist()
-    if weight <= 0:
-        weight, (slope, bias) = 0.0, fit_logistic(columns[:, [0, 2]], gold).tolist()
-    if not 1 / MAX_TEMPERATURE <= slope <= 1 / MIN_TEMPERATURE:
-        slope = min(max(slope, 1 / MAX_TEMPERATURE), 1 / MIN_TEMPERATURE)
-        given = slope * margins
-        weight, bias = fit_logistic(columns[:, 1:], gold, ridge=1e-3, given=given).tolist()
-        if weight <= 0:
-            weight, (bias,) = 0.0, fit_logistic(columns[:, 2:], gold, given=given).tolist()
-    weight = min(weight / spread, MAX_COSINE)
-    return round(1 / slope, DIGITS), round(weight, DIGITS), round(bias - weight * mean, DIGITS)
+    bias = np.broadcast_to(positive, logits.shape)
+    features = np.stack([logits, bias * cosines[:, None], bias], axis=2)
+    lowest, highest = (SLOPES[0], 0.0, -MAX_WEIGHT), (SLOPES[1], MAX_WEIGHT, MAX_WEIGHT)
+    slope, cosine, shift = fit_weights(features, gold, lowest, highest).tolist()
+    return round(1 / slope, DIGITS), round(cosine, DIGITS), round(shift, DIGITS)
+
+
+def fit_weights(
+    features: Floats,
+    gold: Ints,
+    lowest: Sequence[float],
+    highest: Sequence[float],
+    shares: Floats | float = 1.0,
+) -> Floats:
+    """The weights [F] with the highest likelihood of the gold classes, by Newton's method within
+    bounds: the logit of a class is the weighted sum of its features.
+
+    features: [N, K, F]; gold: [N] numbers of classes; shares: [N] how much each row counts.
+    """
+    features, shares = features.astype(np.float64), np.broadcast_to(shares, len(gold))
+    low, high = np.array(lowest), np.array(highest)
+    rows, n_features = np.arange(len(gold)), features.shape[2]
+    weights = np.clip(np.zeros(n_features), low, high)
+    for _ in range(STEPS):
+        found = np.exp(log_softmax(features @ weights))
+        centred = features - np.einsum("nk,nkf->nf", found, features)[:, None]
+        slope = shares @ centred[rows, gold]
+        curvature = np.einsum("n,nk,nkf,nkg->fg", shares, found, centred, centred, optimize=True)
+        is_stuck = (weights <= low) & (slope < 0) | (weights >= high) & (slope > 0)
+        step, free = np.zeros(n_features), np.flatnonzero(~is_stuck)
+        curvature = curvature[np.ix_(free, free)] + DAMPING * np.eye(len(free))
+        step[free] = np.linalg.solve(curvature, slope[free])
+        # Full steps overshoot where the slope is flat.
+        moved = np.clip(weights + step / max(1.0, np.abs(step).max()), low, high)
+        change, weights = np.abs(moved - weights).max(), moved
+        if change < 1e-9:
+            break
+    return weights
 
 
 def best_threshold(found: Floats, gold: Bools) -> float:
@@ -156,8 +132,3 @@ def best_threshold(found: Floats, gold: Bools) -> float:
     right = negatives + positives
     best = thresholds[right == right.max()]
     return round(float(best[np.abs(best - 0.5).argmin()]), DIGITS)
-
-
-def _of_gold(values: Floats, gold: Ints) -> Floats:
-    """[N, K] → [N]"""
-    return np.take_along_axis(values, gold[:, None], axis=1)[:, 0]

@@ -1,11 +1,10 @@
 """`re2_similarity`: a spaCy component that compares two texts."""
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +14,25 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import minibatch
 from thinc.api import set_dropout_rate
 
-from ..errors import Errors, Warnings
+from ..errors import Errors
 from ..initialise import initialise_network
 from ..nn.model import tok2vec_of
 from ..pipe import LabelledPipe, Scorer, mean_loss, register_factory, setting
 from ..text import jieba  # noqa: F401 (pickles its tokenizer)
 from ..text.tok2vec import backprop_zeros
 from ..util.arrays import Float32s
-from ..util.options import Check, check_of, require_count
 from ..util.probabilities import log_softmax
 from ..vectors import VectorSource, check_sources, check_unused
 from .alignment import Alignment
-from .calibration import PairCalibration, best_threshold, fit_margins, fit_temperature
+from .calibration import PairCalibration, best_threshold, errors_of, fit_calibration
 from .equality import normal_form
-from .featuriser import PairTexts
-from .index import Question, TextIndex
+from .featuriser import PairTexts, build_vocabulary
+from .index import Question, TextIndex, read_questions
 from .model import BatchOutputs, align, batches_of, cosines_of, network_of, read_pairs
 from .pairs import Pair, Text, mark_pair, pair_of, string_of, two_texts
-from .ranking import DEFAULT, FEATURES, fit_ranking
-from .scores import gold_of, score_pairs
+from .ranking import DEFAULT
+from .scores import gold_of, labelled, score_pairs
 from .upstream import receiving, separate
-from .vocabulary import build_vocabulary
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,9 +48,7 @@ tok2vec = null
 [model.text]
 @misc = "spacy-flat.PairTextOptions.v3"
 """
-FEW_SEARCHED = 30  # texts to fit a search to
 PAIRS_AT_ONCE = 1000
-MAX_ALIGNED = 1 << 22  # pairs of characters
 FITTED = ("temperature", "cosine", "bias", "search_weights")  # to a network
 Probabilities = Float32s
 
@@ -61,18 +56,17 @@ Probabilities = Float32s
 class SimilarityHook:
     """The `similarity` hook of Docs and spans. Pickling a Doc drops the component."""
 
-    def __init__(self, compare: Callable[[Any, Any], float]) -> None:
+    def __init__(self, compare: Callable[[Any, Any], float] | None = None) -> None:
         self.compare = compare
 
     def __call__(self, left: Any, right: Any) -> float:
+        """Raises ValueError (F326) for a pickled Doc."""
+        if self.compare is None:
+            raise ValueError(Errors.F326)
         return self.compare(left, right)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SimilarityHook, (_without_component,)
-
-
-def _without_component(left: Any, right: Any) -> float:
-    raise ValueError(Errors.F326)
+        return SimilarityHook, ()
 
 
 class PairClassifier(LabelledPipe):
@@ -89,7 +83,8 @@ class PairClassifier(LabelledPipe):
         of the sums of both texts' embeddings, times this weight.
     bias: added to the same logit.
     fit_threshold: in training, each evaluation sets the threshold to the most accurate value.
-    search_weights: weights of the features by which `index.search` ranks; see `fit_search`.
+    search_weights: weights by which `index.search` ranks: of the network's log-odds, the cosine,
+        BM25, and a bias.
     similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
     """
 
@@ -99,10 +94,7 @@ class PairClassifier(LabelledPipe):
     cosine: float = setting(0.0, min=0, max=1000)
     bias: float = setting(0.0, min=-1000, max=1000)
     fit_threshold: bool = setting(False)
-    search_weights: Sequence[float] | None = setting(
-        None,
-        Check(f"null or {len(FEATURES)} numbers", lambda value: value is None or is_weights(value)),
-    )
+    search_weights: Sequence[float] | None = setting(None)
     similarity_hooks: bool = setting(True)
 
     def __init__(
@@ -154,23 +146,16 @@ class PairClassifier(LabelledPipe):
                 doc.cats.update(zip(self.labels, found.tolist(), strict=True))
 
     def align(self, left: Text, right: Text) -> Alignment:
-        """Align two texts, Docs or spans.
-
-        Raises ValueError (F327) for texts that are too long.
-        """
+        """Align two texts, Docs or spans."""
         self.require_initialised()
-        pair = two_texts(0, (left, right))
-        lengths = [len(string_of(text)) for text in pair]
-        if lengths[0] * lengths[1] > MAX_ALIGNED:
-            raise ValueError(Errors.F327.format(left=lengths[0], right=lengths[1]))
-        return align(self.model, self.read([pair]))[0]
+        return align(self.model, self.read([two_texts(0, (left, right))]))
 
     def predict_pairs(self, pairs: Iterable[tuple[Text, Text]]) -> Probabilities:
         """Compare pairs of texts, Docs or spans.
 
         Returns [N, K] probabilities of the classes, or [N, 1] scores.
 
-        Raises TypeError for anything but pairs of texts (F311, F312).
+        Raises TypeError (F312) for anything but pairs of texts.
         """
         self.require_initialised()
         checked = (two_texts(number, pair) for number, pair in enumerate(pairs))
@@ -178,10 +163,7 @@ class PairClassifier(LabelledPipe):
         return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
 
     def similarity(self, left: Text, right: Text) -> float:
-        """The probability of the positive label, or the score, of two texts.
-
-        Raises TypeError (F311) for anything but a text.
-        """
+        """The probability of the positive label, or the score, of two texts."""
         return float(self.similarities(self.predict_pairs([(left, right)]))[0])
 
     def similarities(self, probabilities: Probabilities) -> Float32s:
@@ -197,58 +179,24 @@ class PairClassifier(LabelledPipe):
             each text once.
         answers: the answer to each question.
 
-        Raises TypeError for a single string (F026), ValueError without texts (F330) and for a
-        different number of answers (F335).
+        Raises TypeError for a single string (F026) and for anything but strings (F028), ValueError
+        without texts (F330) and for a different number of answers (F335).
         """
-        return TextIndex.of(self, questions, answers)
+        self.require_initialised()
+        return TextIndex(self, read_questions(questions, answers))
 
     def load_index(self, path: str | Path) -> TextIndex:
         """Load an index saved by `TextIndex.save`.
 
-        Raises FileNotFoundError (F331), and ValueError for damaged data (F332), another version's
-        format (F333) or another component's weights (F334).
+        Raises FileNotFoundError (F331), and ValueError for damaged data or another version's format
+        (F332) or another component's weights (F334).
         """
         return TextIndex.load(self, Path(path))
 
     @property
     def ranking(self) -> Sequence[float]:
-        """The weights of `search`, by `ranking.FEATURES`."""
+        """The weights of `search`, in the order of `ranking.FEATURES`."""
         return self.search_weights or DEFAULT
-
-    def fit_search(self, examples: Iterable[Example], queries: int = 500) -> Sequence[float]:
-        """Fit `search_weights` on held-out pairs, by searching for each of their texts among all
-        others: only texts labelled as the same are correct results. The network stays out of the
-        search if its weight is 0. `initialize` resets the weights.
-
-        queries: approximate maximum of texts to search for.
-
-        Raises ValueError for a network that predicts a score (F328), if no pair of different texts
-        is the same (F354), and for less than one query (F341). Warns (W332) of few texts.
-        """
-        self.require_initialised()
-        require_count("queries", queries)
-        if self.is_regression:
-            raise ValueError(Errors.F328.format(name=self.name))
-        examples = list(examples)
-        validate_examples(examples, "PairClassifier.fit_search")
-        pairs, gold = self._gold(examples)
-        same: dict[str, set[str]] = {}
-        for (left, right), label in zip(pairs, gold, strict=True):
-            texts = left.text, right.text
-            for one, other in (texts, texts[::-1]):
-                if one.strip():
-                    is_same = label == self.labels.index(self.positive) and one != other
-                    same.setdefault(one, set()).update([other] if is_same and other.strip() else [])
-        if not any(same.values()):
-            raise ValueError(Errors.F354.format(name=self.name, label=self.positive))
-        n_searched = sum(map(bool, same.values()))
-        if n_searched < FEW_SEARCHED:
-            warnings.warn(Warnings.W332.format(name=self.name, count=n_searched), stacklevel=2)
-        weighed = zip(FEATURES, self.ranking, strict=True)
-        features = [name for name, weight in weighed if name != "network" or weight]
-        found = self.index(list(same)).examples(same, queries)
-        self.search_weights = fit_ranking([found], features)
-        return self.search_weights
 
     def read(self, pairs: Sequence[tuple[Text, Text]]) -> PairTexts:
         """Pairs as the model reads them: equal strings once, and each text as a Doc of its own if
@@ -276,28 +224,30 @@ class PairClassifier(LabelledPipe):
         known = takewhile(lambda named: named[1] is not self, self.nlp.components)
         return [component for name, component in known if name in self.nlp.pipe_names]
 
-    def probabilities(self, logits: Float32s, cosines: Float32s | float = 0.0) -> Probabilities:
+    def probabilities(self, logits: Float32s, cosines: Float32s) -> Probabilities:
         """[N, K] probabilities of the classes, or the scores unchanged. cosines: [N]"""
         if self.is_regression:
             return logits
-        logits = logits / np.float32(self.temperature) + self._biases(len(logits), cosines)
+        biases = np.float32(self.bias) + np.float32(self.cosine) * cosines
+        logits = logits / np.float32(self.temperature) + biases[:, None] * self._positives
         found: Probabilities = np.exp(log_softmax(logits))
         return found
 
-    def _biases(self, n: int, cosines: Float32s | float) -> Float32s:
-        """[N, K] added to the logits."""
-        biases = np.zeros((n, len(self.labels)), dtype=np.float32)
+    @property
+    def _positives(self) -> Float32s:
+        """[K] 1 for the positive one of two classes; zeros for more."""
+        positives = np.zeros(len(self.labels), dtype=np.float32)
         if len(self.labels) == 2:
-            biases[:, self.labels.index(self.positive)] = self.bias + self.cosine * cosines
-        return biases
+            positives[self.labels.index(self.positive)] = 1
+        return positives
 
     def compare(self, pairs: Sequence[tuple[Text, Text]]) -> Probabilities:
         """[N, K] probabilities; 0 and 1 for equal texts."""
         if not pairs:
             return np.zeros((0, len(self.labels)), dtype=np.float32)
         texts = self.read(pairs)
-        needs_cosines = self.cosine > 0 and len(self.labels) == 2
-        cosines = cosines_of(self.model, texts) if needs_cosines else 0.0
+        none = np.zeros(len(pairs), dtype=np.float32)
+        cosines = cosines_of(self.model, texts) if self.cosine else none
         return self._with_equals(pairs, self.probabilities(self.logits(texts), cosines))
 
     def _with_equals(
@@ -329,7 +279,7 @@ class PairClassifier(LabelledPipe):
         resets all but the threshold.
 
         Raises ValueError for a network that predicts a score (F328), and if no example is a pair
-        with a gold class (F329) or all have the same one (F356).
+        with a gold class (F329).
         """
         self.require_initialised()
         if self.is_regression:
@@ -339,23 +289,18 @@ class PairClassifier(LabelledPipe):
         pairs, gold = self._gold(examples)
         if not len(gold):
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
-        if (gold == gold[0]).all():
-            label = self.labels[gold[0]]
-            raise ValueError(Errors.F356.format(name=self.name, count=len(gold), label=label))
         texts = self.read(pairs)
-        logits, before = self.logits(texts), self.temperature
+        logits, cosines = self.logits(texts), cosines_of(self.model, texts)
+        before = self.temperature, errors_of(self.probabilities(logits, cosines), gold)
+        fitted = fit_calibration(logits, cosines, self._positives, gold)
+        self.temperature, self.cosine, self.bias = fitted
+        found = self.probabilities(logits, cosines)
+        report = PairCalibration.of(len(gold), before, (self.temperature, errors_of(found, gold)))
         if len(self.labels) != 2:
-            self.temperature = fit_temperature(logits, gold)
-            return PairCalibration.of(logits, gold, before, self.temperature)
+            return report
         number = self.labels.index(self.positive)
-        margins = (logits[:, number] - logits[:, 1 - number]).astype(np.float64)
-        cosines = cosines_of(self.model, texts)
-        biases = self._biases(len(gold), cosines)
-        self.temperature, self.cosine, self.bias = fit_margins(margins, cosines, gold == number)
-        found = self._with_equals(pairs, self.probabilities(logits, cosines))
+        found = self._with_equals(pairs, found)
         self.threshold = best_threshold(found[:, number], gold == number)
-        both = biases, self._biases(len(gold), cosines)
-        report = PairCalibration.of(logits, gold, before, self.temperature, both)
         return replace(report, cosine=self.cosine, bias=self.bias, threshold=self.threshold)
 
     def _add_gradients(
@@ -399,22 +344,12 @@ class PairClassifier(LabelledPipe):
         found = [network.loss_gradient(outputs, gold[numbers]) for numbers, outputs in scores]
         return mean_loss(found, len(gold))
 
-    def _gold(self, examples: Sequence[Example]) -> tuple[list[Pair], NDArray[Any]]:
+    def _gold(self, examples: Iterable[Example]) -> tuple[list[Pair], NDArray[Any]]:
         """The pairs with gold labels, and their numbers of classes, or their scores."""
-        found = [(predicted_pair(each), gold_of(each, self.labels)) for each in examples]
+        found = [(pair_of(each.predicted), gold_of(each, self.labels)) for each in examples]
         known = [(pair, value) for pair, value in found if pair is not None and value is not None]
-        if not known:
-            self._warn_of_labels(examples)
         kind = np.float32 if self.is_regression else np.int64
         return [pair for pair, _ in known], np.array([value for _, value in known], dtype=kind)
-
-    def _warn_of_labels(self, examples: Iterable[Example]) -> None:
-        """Warn (W320) if pairs have labels, but none of the component's."""
-        pairs = (example for example in examples if predicted_pair(example) is not None)
-        found = {label for example in pairs for label in example.reference.cats}
-        if found and found.isdisjoint(self.labels):
-            words = {"name": self.name, "known": self.labels, "found": sorted(found)}
-            warnings.warn(Warnings.W320.format(**words), stacklevel=2)
 
     def initialize(
         self,
@@ -450,10 +385,12 @@ class PairClassifier(LabelledPipe):
             return
         validate_get_examples(get_examples, "PairClassifier.initialize")
         examples = list(get_examples())
-        pairs = [pair for pair in map(predicted_pair, examples) if pair is not None]
+        found = [(pair, each) for each in examples if (pair := pair_of(each.predicted)) is not None]
+        pairs = [pair for pair, _ in found]
         if not pairs:
             raise ValueError(Errors.F323.format(name=self.name))
-        self.cfg["labels"] = self._settled(examples, labels)
+        of_pairs = {label for _, example in found for label in example.reference.cats}
+        self.cfg["labels"] = self._checked_labels(sorted(of_pairs), labels)
         for name in FITTED:
             setattr(self, name, self.given[name])
         vocabulary = build_vocabulary(self.featuriser, pairs, **vectors)
@@ -463,27 +400,12 @@ class PairClassifier(LabelledPipe):
         sizes = {"labels": self.cfg["labels"]}
         initialise_network(self.model, docs, vocabulary, sizes, self.name)
 
-    def add_label(self, label: str) -> int:
-        """Add a class, also to a trained network. Returns 0 for a known class.
-
-        Raises ValueError for a wrong label (F302), and a second label of a score (F324).
-        """
-        if self.is_regression and self.labels and label not in self.labels:
-            labels = [*self.labels, label]
-            raise ValueError(Errors.F324.format(name=self.name, wanted="one label", labels=labels))
-        return super().add_label(label)
-
-    def _settled(self, examples: Sequence[Example], labels: Sequence[str] | None) -> list[str]:
-        """The labels given, or those of the examples, and those added before."""
-        pairs = (example for example in examples if predicted_pair(example) is not None)
-        found = sorted({label for example in pairs for label in example.reference.cats})
-        known = self.merged_labels(found, labels)
-        is_right, wanted = len(known) >= 2, "two labels or more"
-        if self.is_regression:
-            is_right, wanted = len(known) == 1, "one label"
-        if not is_right:
-            raise ValueError(Errors.F324.format(name=self.name, wanted=wanted, labels=known))
-        return known
+    def _checked_labels(self, found: list[str], given: Sequence[str] | None) -> list[str]:
+        labels = self.merged_labels(found, given)
+        if (len(labels) == 1) != self.is_regression:
+            wanted = "one label" if self.is_regression else "two labels or more"
+            raise ValueError(Errors.F324.format(name=self.name, wanted=wanted, labels=labels))
+        return labels
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Call the scorer. `cats_score` is `pairs_score`. In training, `fit_threshold` sets the
@@ -491,11 +413,9 @@ class PairClassifier(LabelledPipe):
         examples = list(examples)
         positive = self.positive if len(self.labels) == 2 else None
         if positive is not None and self.fit_threshold and self._is_learning:
+            gold, found = labelled(examples, self.labels)
             number = self.labels.index(positive)
-            rows = [(example.predicted.cats.get(positive, 0.0), gold_of(example, self.labels))
-                    for example in examples]  # fmt: skip
-            found, gold = np.array([row for row in rows if row[1] is not None]).reshape(-1, 2).T
-            self.threshold = best_threshold(found, gold == number)
+            self.threshold = best_threshold(found[:, number], gold == number)
             self._is_learning = False
         settings = {
             "positive": positive,
@@ -503,8 +423,6 @@ class PairClassifier(LabelledPipe):
             **kwargs,
         }
         scores: dict[str, Any] = super().score(examples, **settings)
-        if scores.get("pairs_score", 0) is None:
-            self._warn_of_labels(examples)
         # `spacy evaluate` prints this score of components that set `doc.cats`.
         described = {"cats_score_desc": "pairs", "cats_score": scores.get("pairs_score")}
         return {**described, **scores} if "pairs_score" in scores else scores
@@ -533,23 +451,6 @@ make_re2_similarity = register_factory(
         "pairs_mse": None,
     },
 )
-
-
-def is_weights(value: object) -> bool:
-    """For `search_weights`."""
-    is_list = isinstance(value, list | tuple) and len(value) == len(FEATURES)
-    return is_list and all(map(check_of(float, -1e6, 1e6).accepts, cast(Sequence[object], value)))
-
-
-def predicted_pair(example: Example) -> Pair | None:
-    """The pair of an example's predicted Doc.
-
-    Raises ValueError (F314) if only the reference has one.
-    """
-    pair = pair_of(example.predicted)
-    if pair is None and pair_of(example.reference) is not None:
-        raise ValueError(Errors.F314.format(text=example.predicted.text[:50]))
-    return pair
 
 
 def span_of(text: Doc | Span | Token) -> Span:

@@ -1,80 +1,53 @@
-"""The texts of an index, as the network reads them.
+"""The texts of an index, as the network reads them, in arrays.
 
 Shapes: N texts, U units of all texts, D width of the embeddings, W width of a tok2vec's vectors.
+
+"counts": [N] units. "vectors": [N, D], see `sentence_vectors`. All others are of units: [U] ids
+instead of embeddings, which take much more memory, and "upstream" [U, W] if there is a tok2vec.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..text.vocabulary import Ragged, padding
-from ..util.arrays import Float32s, Floats, Ints
+from ..util.arrays import Ints
 from .featuriser import PairTexts
 from .model import PairModel, network_of, sentence_vectors
 
 Arrays = dict[str, NDArray[Any]]
 UPSTREAM = "upstream"
+OF_TEXTS = ("counts", "vectors")
 
 
-@dataclass(frozen=True)
-class EncodedTexts:
-    """N texts, with ids instead of embeddings, which take much more memory."""
+def encode(model: PairModel, texts: PairTexts, dtype: type = np.float32) -> Arrays:
+    """All distinct texts of pairs. dtype: of the vectors."""
+    arrays: Arrays = {name: ids.astype(np.int32) for name, ids in texts.ids.columns.items()}
+    if UPSTREAM in arrays:
+        arrays[UPSTREAM] = texts.vectors[arrays[UPSTREAM]].cpu().numpy().astype(dtype)
+    vectors: NDArray[Any] = sentence_vectors(model, texts).astype(dtype)
+    return {"counts": texts.ids.counts, "vectors": vectors, **arrays}
 
-    counts: Ints  # [N] units
-    units: Arrays  # [U] ids by table; [U, W] "upstream", if there is a tok2vec
-    vectors: Floats  # [N, D] see `sentence_vectors`
 
-    @classmethod
-    def of(cls, model: PairModel, texts: PairTexts, dtype: type = np.float32) -> "EncodedTexts":
-        """All distinct texts of pairs. dtype: of the vectors."""
-        units: Arrays = {name: ids.astype(np.int32) for name, ids in texts.ids.columns.items()}
-        if UPSTREAM in units:
-            units[UPSTREAM] = texts.vectors[units[UPSTREAM]].cpu().numpy().astype(dtype)
-        return cls(texts.ids.counts, units, sentence_vectors(model, texts).astype(dtype))
+def join(parts: Sequence[Arrays]) -> Arrays:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
-    @classmethod
-    def join(cls, parts: Sequence["EncodedTexts"]) -> "EncodedTexts":
-        arrays = [part.arrays for part in parts]
-        return cls.restore({name: np.concatenate([a[name] for a in arrays]) for name in arrays[0]})
 
-    @classmethod
-    def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> "EncodedTexts":
-        """From `arrays`."""
-        units = dict(arrays)
-        return cls(units.pop("counts"), vectors=units.pop("vectors"), units=units)
-
-    @property
-    def arrays(self) -> Arrays:
-        return {"counts": self.counts, "vectors": self.vectors, **self.units}
-
-    def select(self, numbers: Ints) -> "EncodedTexts":
-        """Some of the texts."""
-        starts = np.cumsum(self.counts) - self.counts
-        places, present = padding(self.counts[numbers], starts[numbers])
-        units = {name: array[places[present]] for name, array in self.units.items()}
-        return EncodedTexts(self.counts[numbers], units, self.vectors[numbers])
-
-    @cached_property
-    def _vectors(self) -> Float32s:
-        return self.vectors.astype(np.float32)
-
-    def cosines(self, query: "EncodedTexts") -> Float32s:
-        """[N] cosines of the sentence vectors of the texts and of a single one."""
-        found: Float32s = self._vectors @ query.vectors[0]
-        return found
-
-    def pairs_of_first(self, model: PairModel) -> PairTexts:
-        """The first text with each of the others."""
-        columns = {name: array.astype(np.int64) for name, array in self.units.items()}
-        vectors = None
-        if UPSTREAM in columns:
-            rows = np.pad(self.units[UPSTREAM].astype(np.float32), ((1, 0), (0, 0)))
-            vectors = network_of(model).to_tensor(rows)
-            columns[UPSTREAM] = np.arange(1, len(rows))
-        others = np.arange(1, len(self.counts))
-        ids = Ragged(self.counts, columns)
-        return PairTexts(ids, np.zeros_like(others), others, vectors=vectors)
+def pair_with(query: Arrays, texts: Arrays, numbers: Ints, model: PairModel) -> PairTexts:
+    """A single text with some others."""
+    starts = np.cumsum(texts["counts"]) - texts["counts"]
+    places, present = padding(texts["counts"][numbers], starts[numbers])
+    units = places[present]
+    chosen = {name: array[numbers if name in OF_TEXTS else units] for name, array in texts.items()}
+    arrays = join([query, chosen])
+    vectors = None
+    if UPSTREAM in arrays:
+        rows = np.pad(arrays[UPSTREAM].astype(np.float32), ((1, 0), (0, 0)))
+        vectors = network_of(model).to_tensor(rows)
+        arrays[UPSTREAM] = np.arange(1, len(rows))
+    columns = {n: array.astype(np.int64) for n, array in arrays.items() if n not in OF_TEXTS}
+    others = np.arange(1, 1 + len(numbers))
+    pairs = np.zeros_like(others), others
+    return PairTexts(Ragged(arrays["counts"], columns), *pairs, vectors=vectors)

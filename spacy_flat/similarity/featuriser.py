@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from spacy.tokens import Span
@@ -10,17 +10,21 @@ from spacy.tokens import Span
 from ..text.featuriser import TextFeaturiser
 from ..text.units import Simplifier, Unit
 from ..text.vocabulary import (
+    NewTable,
     Ragged,
     TableVocab,
+    Vocabulary,
     group_by_cost,
     hash_bigrams,
     hash_characters,
     hash_words,
 )
 from ..util.arrays import Ints
+from ..vectors import VectorSource
 from .batch import TextBatch
 from .equality import WITHOUT_ZERO_WIDTH
 from .options import PairTextOptions
+from .pairs import Pair
 
 
 def nothing() -> None:
@@ -64,8 +68,9 @@ def grouped(lengths: Ints, max_units: int) -> Iterator[Ints]:
 
 @dataclass(frozen=True)
 class PairFeaturiser(TextFeaturiser):
-    """Turns texts into ids."""
+    """Turns texts into ids: unknown units have their own, from -1 down."""
 
+    hashes_unknowns: ClassVar[bool] = True
     options: PairTextOptions
     chars: TableVocab = field(default_factory=TableVocab.empty)
     bigrams: TableVocab = field(default_factory=TableVocab.empty)
@@ -86,17 +91,16 @@ class PairFeaturiser(TextFeaturiser):
         """The ids of texts, given as `strings` does."""
         counts = np.array([len(units) for units in texts], dtype=np.int64)
         units = [unit for own in texts for unit in own]
-        own = self.options.hash_unknowns
         if self.unit == "token":
             hashes = hash_words(map(self.simplifier, units), self.options)
-            columns = {"words": self.words.look_up(hashes, own)}
+            columns = {"words": self.words.look_up(hashes, True)}
         else:
             text = self.simplifier("".join(unit or "\0" for unit in units))
             codes = hash_characters(text, self.options.normalise_numbers)
             bigrams = hash_bigrams(codes, np.cumsum(counts) - 1)
             columns = {
-                "chars": self.chars.look_up(codes, own),
-                "bigrams": self.bigrams.look_up(bigrams, own),
+                "chars": self.chars.look_up(codes, True),
+                "bigrams": self.bigrams.look_up(bigrams, True),
             }
         empty = [place for place, unit in enumerate(units) if not unit]
         for ids in columns.values():
@@ -120,3 +124,31 @@ def trimmed(span: Span) -> Span:
     while start < end and doc[end - 1].is_space:
         end -= 1
     return doc[start:end] if end - start < len(span) else span
+
+
+def build_vocabulary(
+    featuriser: PairFeaturiser,
+    pairs: Sequence[Pair],
+    *,
+    char_vectors: VectorSource | None = None,
+    bigram_vectors: VectorSource | None = None,
+    word_vectors: VectorSource | None = None,
+) -> Vocabulary:
+    """Build the featuriser and the tables of its network from training pairs."""
+    options = featuriser.options
+    spans = [trimmed(span) for pair in pairs for span in pair]
+    simplifier = Simplifier.of([span.text for span in spans])
+    texts = [simplifier(span.text) for span in spans]
+    tables: dict[str, NewTable] = {}
+    if options.inputs == "chars":
+        tables["chars"] = NewTable.of_characters(texts, char_vectors, options)
+        if options.bigrams:
+            tables["bigrams"] = NewTable.of_characters(texts, bigram_vectors, options, 2)
+    else:
+        words = (simplifier(token.text) for span in spans for token in span)
+        tables["words"] = NewTable.of_words(words, word_vectors, options)
+    if not options.fine_tune:
+        tables = {name: table.fixed for name, table in tables.items()}
+    vocabs = {name: table.vocab for name, table in tables.items()}
+    read = PairFeaturiser(options, **vocabs, simplifier=simplifier)
+    return Vocabulary(read, tables)

@@ -6,12 +6,9 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from thinc.api import Model
@@ -23,22 +20,25 @@ from ..text.featuriser import batch_by_length
 from ..util.arrays import Float64s, Ints
 from ..util.files import replacing
 from ..util.options import require_count, require_number, require_string
-from .candidates import Candidates, best_by_turns, terms_of
-from .encoded import Arrays, EncodedTexts
+from .encoded import Arrays, encode, join, pair_with
 from .equality import normal_form
-from .pairs import Text, string_of
-from .ranking import FEATURES, SearchedQuery, features_of, probabilities
+from .ranking import (
+    FEATURES,
+    Candidates,
+    best_by_turns,
+    log_odds,
+    probabilities,
+    terms_of,
+)
 
 if TYPE_CHECKING:
-    from ..nn.weights import Version
     from .component import PairClassifier
 
 MAGIC = b"spacy-flat.index.v7\n"
 FILE = "index.safetensors"
 CHARACTERS = 8000  # of texts encoded at once
-TRIED = 20  # candidates of each query, in fitting
 
-Question = Text | Sequence[Text]  # with several phrasings
+Question = str | Sequence[str]  # with several phrasings
 
 # safetensors is imported where it is used: every `Language()` imports the components.
 
@@ -60,243 +60,112 @@ class Entry(NamedTuple):
     answer: str = ""
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What an index holds at a time."""
-
-    entries: dict[int, Entry]  # by their numbers
-    next: int  # number of the next question
-    encoded: EncodedTexts  # of each distinct text
-    candidates: Candidates
-    numbers: dict[str, list[int]]  # the questions that have each distinct text
-    forms: dict[str, list[int]]  # the places of the texts with the same normal form
-
-    @classmethod
-    def of(
-        cls, pipe: PairClassifier, entries: dict[int, Entry], encoded: EncodedTexts, following: int
-    ) -> Contents:
-        """encoded: the distinct texts, in their order in the entries."""
-        numbers: dict[str, list[int]] = {}
-        forms: dict[str, list[int]] = {}
-        for number, entry in entries.items():
-            for text in entry.phrasings:
-                numbers.setdefault(text, []).append(number)
-        for place, text in enumerate(numbers):
-            forms.setdefault(normal_form(text), []).append(place)
-        candidates = Candidates.of(terms_of(pipe.featuriser.simplifier(text)) for text in numbers)
-        return cls(entries, following, encoded, candidates, numbers, forms)
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """The distinct texts."""
-        return list(self.numbers)
-
-    def n_questions(self, places: Ints) -> int:
-        """How many questions have one of the texts at these places."""
-        return len({number for at in places for number in self.numbers[self.texts[at]]})
-
-
-@dataclass(eq=False, repr=False)
 class TextIndex:
     """Questions to search with `re2_similarity`, each read once: its ids, the vectors of a
     tok2vec, and the sum of its embeddings.
 
-    An index belongs to the weights that encoded it: rebuild it after further training. `search`,
-    `add` and `save` raise ValueError (F349) if the component or an encoder before it was trained,
-    `save` also for spaCy's own layers. Several threads may search, add and remove at once.
+    An index belongs to the weights that encoded it: build it again after further training, and for
+    other questions. Several threads may search at once.
     """
 
-    pipe: PairClassifier
-    weights: str  # a checksum
-    versions: list[tuple[int, Version]]  # of these weights
-    ranking: Sequence[float]  # see `ranking.FEATURES`
-    contents: Contents
-    _changing: Lock = field(default_factory=Lock, init=False)
-
-    @classmethod
-    def of(
-        cls, pipe: PairClassifier, questions: Iterable[Question], answers: Iterable[str] | None
-    ) -> TextIndex:
-        """See `PairClassifier.index`."""
-        pipe.require_initialised()
-        entries, texts = read_questions(questions, answers, 0)
-        if not texts:
-            raise ValueError(Errors.F330.format(where=""))
-        contents = Contents.of(pipe, entries, encode(pipe, texts.values()), len(entries))
-        return cls(pipe, weights_of(pipe), versions_of(pipe), pipe.ranking, contents)
-
-    def add(self, questions: Iterable[Question], answers: Iterable[str] | None = None) -> list[int]:
-        """Add questions, as in `PairClassifier.index`. Returns their numbers."""
-        with self._changing:
-            self._require_weights()
-            known = self.contents
-            entries, texts = read_questions(questions, answers, known.next)
-            new = [each for text, each in texts.items() if text not in known.numbers]
-            encoded = [known.encoded, encode(self.pipe, new)] if new else [known.encoded]
-            both, following = {**known.entries, **entries}, known.next + len(entries)
-            self.contents = Contents.of(self.pipe, both, EncodedTexts.join(encoded), following)
-        return list(entries)
-
-    def remove(self, numbers: Iterable[int]) -> None:
-        """Remove questions; the others keep their numbers.
-
-        Raises KeyError (F351) for a number that isn't in the index, ValueError (F330) if none is
-        left, TypeError (F026) for a single number.
-        """
-        require_list(numbers)
-        chosen = dict.fromkeys(numbers)
-        with self._changing:
-            known = self.contents
-            for number in chosen:
-                if number not in known.entries:
-                    raise KeyError(Errors.F351.format(number=number))
-            entries = {number: own for number, own in known.entries.items() if number not in chosen}
-            if not entries:
-                raise ValueError(Errors.F330.format(where=""))
-            places = {text: place for place, text in enumerate(known.texts)}
-            kept = dict.fromkeys(text for own in entries.values() for text in own.phrasings)
-            encoded = known.encoded.select(np.array([places[text] for text in kept]))
-            self.contents = Contents.of(self.pipe, entries, encoded, known.next)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_changing"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # In another process, the same numbers may come again with other weights.
-        vars(self).update(state, versions=[], _changing=Lock())
+    def __init__(
+        self,
+        pipe: PairClassifier,
+        questions: list[Entry],
+        encoded: Arrays | None = None,
+        weights: str = "",
+    ) -> None:
+        """encoded: the distinct texts, in their order in the questions. weights: a checksum."""
+        self.pipe = pipe
+        self.questions = questions
+        self._numbers: dict[str, list[int]] = {}  # the questions that have each distinct text
+        for number, question in enumerate(questions):
+            for text in question.phrasings:
+                self._numbers.setdefault(text, []).append(number)
+        self.texts = list(self._numbers)
+        self._most_phrasings = max(len(question.phrasings) for question in questions)
+        self._equal: dict[str, list[int]] = {}  # places of the texts with the same normal form
+        for place, text in enumerate(self.texts):
+            self._equal.setdefault(normal_form(text), []).append(place)
+        simplified = map(pipe.featuriser.simplifier, self.texts)
+        self._candidates = Candidates.of(map(terms_of, simplified))
+        self._encoded = encoded or encode_all(pipe, self.texts)
+        self._vectors = self._encoded["vectors"].astype(np.float32)
+        self._weights = weights or weights_of(pipe)
 
     def __len__(self) -> int:
-        return len(self.contents.entries)
-
-    def __repr__(self) -> str:
-        return f"<TextIndex of {len(self)} questions>"
-
-    @property
-    def questions(self) -> list[tuple[list[str], str]]:
-        """The phrasings and the answer of each question, in their order."""
-        return [(list(texts), answer) for texts, answer in self.contents.entries.values()]
-
-    @property
-    def texts(self) -> list[str]:
-        """All phrasings, in their order."""
-        return [text for phrasings, _ in self.questions for text in phrasings]
+        return len(self.questions)
 
     def search(
-        self, query: Text, top_k: int = 5, candidates: int = 50, min_similarity: float | None = None
+        self, query: str, top_k: int = 5, candidates: int = 50, min_similarity: float | None = None
     ) -> list[Match]:
         """Find the most similar questions, best first; equally similar ones in their order. Equal
         texts come first (see `equal` in `PairTextOptions`).
 
         candidates: number of distinct texts to rank: half are those that share the most characters
             (of Chinese) or words with the query, the other half have the nearest sums of
-            embeddings. More are ranked if they belong to fewer than `top_k` questions.
+            embeddings. More are ranked if `top_k` questions have more phrasings.
         min_similarity: lowest similarity of a match: from 0 to 1, unless the network predicts
             scores.
 
         Returns `top_k` matches, or fewer if the index has fewer questions; none for a blank text.
 
-        Raises ValueError for a number out of its bounds (F341), TypeError for anything but a text
-        (F311).
+        Raises ValueError for a number out of its bounds (F341), TypeError for anything but a string
+        (F028).
         """
         require_count("top_k", top_k)
         require_count("candidates", candidates)
         if min_similarity is not None:
             bounds = () if self.pipe.is_regression else (0, 1)
             require_number("min_similarity", min_similarity, *bounds)
-        self._require_weights()
-        if not string_of(query).strip():
+        if not require_string(query).strip():
             return []
-        contents = self.contents
-        n = max(top_k, candidates)
-        places, similarities = self._ranked(contents, query, n)
-        while contents.n_questions(places) < min(top_k, len(contents.entries)):
-            n *= 2
-            places, similarities = self._ranked(contents, query, n)
-        least = -np.inf if min_similarity is None else min_similarity
+        places, similarities = self._ranked(query, max(candidates, top_k * self._most_phrasings))
         best: dict[int, Match] = {}
         for place, similarity in zip(places.tolist(), similarities.tolist(), strict=True):
-            text = contents.texts[place]
-            for number in contents.numbers[text] if similarity >= least else ():
+            if min_similarity is not None and similarity < min_similarity:
+                continue
+            text = self.texts[place]
+            for number in self._numbers[text]:
                 if number not in best or best[number].similarity < similarity:
-                    answer = contents.entries[number].answer
-                    best[number] = Match(number, text, similarity, answer)
+                    best[number] = Match(number, text, similarity, self.questions[number].answer)
         return nsmallest(top_k, best.values(), key=lambda match: (-match.similarity, match.number))
 
-    def examples(self, same: Mapping[str, set[str]], n: int) -> list[SearchedQuery]:
-        """What a search finds, to fit a ranking.
-
-        same: of each query, the texts of the index that are right; it is not to find itself.
-        n: queries to search for, at even distances.
-        """
-        examples = []
-        for query in list(same)[:: max(1, len(same) // n)]:
-            places, features = self._compared(self.contents, query, TRIED, True)
-            texts = [self.contents.texts[place] for place in places]
-            others = [row for row, text in enumerate(texts) if text != query]
-            gold = np.array([texts[row] in same[query] for row in others])
-            if others:
-                examples.append(SearchedQuery(features[others], gold, bool(same[query])))
-        return examples
-
-    def _require_weights(self) -> None:
-        """Raises ValueError (F349) if the network has other weights than those of the index."""
-        versions = versions_of(self.pipe)
-        if versions != self.versions:
-            self._compare_weights()
-            self.versions = versions
-
-    def _compare_weights(self) -> None:
-        if weights_of(self.pipe) != self.weights:
-            raise ValueError(Errors.F349.format(name=self.pipe.name))
-
-    def _ranked(self, contents: Contents, query: Text, n: int) -> tuple[Ints, Float64s]:
-        """[B] places of candidates and of texts equal to the query, and their similarities."""
-        form = normal_form(string_of(query)) if self.pipe.knows_equals else None
-        equal = [] if form is None else contents.forms.get(form, [])
+    def _ranked(self, query: str, n: int) -> tuple[Ints, Float64s]:
+        """[B] places of n candidates and of texts equal to the query, and their similarities."""
+        equal = self._equal.get(normal_form(query), []) if self.pipe.knows_equals else []
+        places, features = self.compare(query, n, equal)
         if self.pipe.is_regression:
-            places, features = self._compared(contents, query, n, True, equal)
             return places, features[:, 0]
-        asks_network = self.ranking[FEATURES.index("network")] != 0
-        places, features = self._compared(contents, query, n, asks_network, equal)
-        return places, np.where(np.isin(places, equal), 1.0, probabilities(features, self.ranking))
+        found = probabilities(features, self.pipe.ranking)
+        return places, np.where(np.isin(places, equal), 1.0, found)
 
-    def _compared(
-        self,
-        contents: Contents,
-        query: Text,
-        n: int,
-        asks_network: bool,
-        also: Sequence[int] = (),
-    ) -> tuple[Ints, Float64s]:
-        """[B] places of n candidates and of the texts `also`, and their features [B, F], or the
-        scores [B, 1] of a network that predicts these."""
-        model = self.pipe.model
-        terms = terms_of(self.pipe.featuriser.simplifier(string_of(query)))
-        read = EncodedTexts.of(model, self.pipe.read([(query, query)]))
-        scores, cosines = contents.candidates.scores(terms), contents.encoded.cosines(read)
+    def compare(self, query: str, n: int, also: Sequence[int] = ()) -> tuple[Ints, Float64s]:
+        """[B] places of n candidates and of the texts `also`, and their features [B, F]; the first
+        is 0 if its weight is, or the score of a network that predicts these."""
+        pipe = self.pipe
+        terms = terms_of(pipe.featuriser.simplifier(query))
+        read = encode(pipe.model, pipe.read([(query, query)]))
+        scores, cosines = self._candidates.scores(terms), self._vectors @ read["vectors"][0]
         places = np.union1d(best_by_turns(scores, cosines, n), np.array(also, dtype=np.int64))
-        similarities = np.full(len(places), 0.5, dtype=np.float32)
-        if asks_network:
-            both = EncodedTexts.join([read, contents.encoded.select(places)])
-            logits = self.pipe.logits(both.pairs_of_first(model))
-            similarities = self.pipe.similarities(self.pipe.probabilities(logits, cosines[places]))
-        if self.pipe.is_regression:
-            return places, similarities[:, None].astype(np.float64)
-        shares = scores[places].astype(np.float64)
-        shares /= max(1e-9, contents.candidates.max_score(terms))
-        return places, features_of(similarities, cosines[places], shares)
+        cosines, shares = cosines[places], scores[places].astype(np.float64)
+        shares /= max(1e-9, self._candidates.max_score(terms))
+        network = np.zeros(len(places))
+        if pipe.is_regression or pipe.ranking[FEATURES.index("network")]:
+            logits = pipe.logits(pair_with(read, self._encoded, places, pipe.model))
+            found = pipe.similarities(pipe.probabilities(logits, cosines))
+            network = found.astype(np.float64) if pipe.is_regression else log_odds(found)
+        return places, np.stack([network, cosines, shares, np.ones(len(places))], axis=1)
 
     def save(self, path: str | Path) -> None:
         """Write a folder with one file, replacing an older index in one step."""
-        self._compare_weights()  # also those of spaCy's layers, which have no versions
-        known = self.contents
-        entries = json.dumps(list(known.entries.items()), ensure_ascii=False)
-        arrays = {
-            **known.encoded.arrays,
-            "entries": np.frombuffer(entries.encode(), np.uint8),
-            "ranking": np.array([*self.ranking, known.next], dtype=np.float64),
-        }
-        write_arrays(Path(path) / FILE, self.weights, arrays)
+        from safetensors.numpy import save
+
+        entries = json.dumps(list(enumerate(self.questions)), ensure_ascii=False)
+        arrays = {**self._encoded, "entries": np.frombuffer(entries.encode(), np.uint8)}
+        data = save(arrays, {"weights": self._weights})
+        with replacing(Path(path) / FILE) as temporary:
+            temporary.write_bytes(MAGIC + checksum(data) + data)
 
     @classmethod
     def load(cls, pipe: PairClassifier, path: Path) -> TextIndex:
@@ -305,68 +174,50 @@ class TextIndex:
         weights, arrays = read_arrays(path / FILE)
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
-        json_bytes, numbers = (arrays.pop(name) for name in ("entries", "ranking"))
-        entries = {number: Entry(*own) for number, own in json.loads(json_bytes.tobytes())}
-        *ranking, following = numbers.tolist()
-        contents = Contents.of(pipe, entries, EncodedTexts.restore(arrays), int(following))
-        return cls(pipe, weights, versions_of(pipe), ranking, contents)
+        arrays.pop("ranking", None)  # of earlier versions
+        entries = json.loads(arrays.pop("entries").tobytes())
+        questions = [Entry(*entry) for _, entry in entries]
+        return cls(pipe, questions, arrays, weights)
 
 
 def read_questions(
-    questions: Iterable[Question], answers: Iterable[str] | None, first: int
-) -> tuple[dict[int, Entry], dict[str, Text]]:
-    """Questions under numbers from `first`, and their distinct texts by their strings.
+    questions: Iterable[Question], answers: Iterable[str] | None = None
+) -> list[Entry]:
+    """Questions with their answers.
 
-    Raises TypeError for a single text (F026), anything but texts (F311) and an answer that isn't a
-    string (F028), ValueError for a question without a text or with a blank one (F330) and another
-    number of answers (F335).
+    Raises TypeError for a single string (F026) and for anything but strings (F028), ValueError
+    without texts or for a blank one (F330) and for another number of answers (F335).
     """
-    require_list(questions)
-    asked = [list(own) if isinstance(own, list | tuple) else [cast(Text, own)] for own in questions]
-    entries: list[Entry] = []
-    texts: dict[str, Text] = {}
+    for given in (questions, answers):
+        if isinstance(given, str | Mapping) or not isinstance(given, Iterable | None):
+            raise TypeError(Errors.F026.format(value=f"{given!r:.60}"))
+    asked = [[own] if isinstance(own, str) else list(own) for own in questions]
     for number, own in enumerate(asked):
-        strings = [string_of(text, f" in question number {number} (from 0)") for text in own]
-        if not strings or not all(map(str.strip, strings)):
+        if not own or not all(require_string(text).strip() for text in own):
             where = f": see question number {number} (from 0)"
             raise ValueError(Errors.F330.format(where=where))
-        entries.append(Entry(strings))
-        texts.update(zip(strings, own, strict=True))
-    if answers is None:
-        return dict(enumerate(entries, first)), texts
-    require_list(answers)
-    own_answers = list(map(require_string, answers))
-    if len(own_answers) != len(entries):
-        counts = {"questions": len(entries), "answers": len(own_answers)}
+    if not asked:
+        raise ValueError(Errors.F330.format(where=""))
+    given_answers = [""] * len(asked) if answers is None else [*map(require_string, answers)]
+    if len(given_answers) != len(asked):
+        counts = {"questions": len(asked), "answers": len(given_answers)}
         raise ValueError(Errors.F335.format(**counts))
-    both = enumerate(zip(entries, own_answers, strict=True), first)
-    return {number: entry._replace(answer=own) for number, (entry, own) in both}, texts
+    return [Entry(own, answer) for own, answer in zip(asked, given_answers, strict=True)]
 
 
-def require_list(value: object) -> None:
-    """Raises TypeError (F026) for a text, a mapping, and anything but an iterable."""
-    if isinstance(value, Text | Mapping) or not isinstance(value, Iterable):
-        raise TypeError(Errors.F026.format(value=f"{value!r:.60}"))
-
-
-def encode(pipe: PairClassifier, texts: Iterable[Text]) -> EncodedTexts:
+def encode_all(pipe: PairClassifier, texts: Sequence[str]) -> Arrays:
     """Encode distinct texts, at least one, in half precision."""
-    return EncodedTexts.join(
-        [
-            EncodedTexts.of(pipe.model, pipe.read([(text, text) for text in some]), np.float16)
-            for some in batch_by_length(texts, CHARACTERS, lambda text: len(string_of(text)))
-        ]
-    )
+    batches = batch_by_length(texts, CHARACTERS, len)
+    reads = (pipe.read([(text, text) for text in batch]) for batch in batches)
+    return join([encode(pipe.model, read, np.float16) for read in reads])
 
 
 def weights_of(pipe: PairClassifier) -> str:
     """A checksum of everything that an encoded text depends on."""
     found = hashlib.blake2b(digest_size=16)
     found.update(pipe.featuriser.to_bytes())
-    has_tok2vec = tok2vec_of(pipe.model) is not None
-    if has_tok2vec:
-        found.update(to_bytes(pipe.nlp.vocab.vectors.data))
-    if (pipe.featuriser.unit == "token" or has_tok2vec) and hasattr(pipe.nlp.tokenizer, "to_bytes"):
+    found.update(to_bytes(pipe.nlp.vocab.vectors.data))
+    if hasattr(pipe.nlp.tokenizer, "to_bytes"):
         found.update(pipe.nlp.tokenizer.to_bytes(exclude=["vocab"]))
     for node in nodes_of(pipe):  # without their settings
         for name in filter(node.has_param, node.param_names):
@@ -374,12 +225,6 @@ def weights_of(pipe: PairClassifier) -> str:
         for shim in node.shims:
             found.update(shim.to_bytes())  # type: ignore[no-untyped-call]
     return found.hexdigest()
-
-
-def versions_of(pipe: PairClassifier) -> list[tuple[int, Version]]:
-    """Numbers that change with the weights of a component's networks."""
-    shims = (shim for node in nodes_of(pipe) for shim in node.shims)
-    return [shim.version for shim in shims if hasattr(shim, "version")]
 
 
 def nodes_of(pipe: PairClassifier) -> Iterator[Model[Any, Any]]:
@@ -395,32 +240,20 @@ def to_bytes(array: Any) -> bytes:
     return bytes(get_array_ops(array).to_numpy(array).tobytes())  # type: ignore[no-untyped-call]
 
 
-def write_arrays(path: Path, weights: str, arrays: Arrays) -> None:
-    """Write a file with a checksum, replacing an older one in one step."""
-    from safetensors.numpy import save
-
-    data = save(dict(arrays), {"weights": weights})
-    with replacing(path) as temporary:
-        temporary.write_bytes(MAGIC + zlib.crc32(data).to_bytes(4, "little") + data)
+def checksum(data: bytes) -> bytes:
+    return zlib.crc32(data).to_bytes(4, "little")
 
 
 def read_arrays(path: Path) -> tuple[str, Arrays]:
     """The checksum of the weights, and the arrays. Errors as in `PairClassifier.load_index`."""
-    from safetensors import SafetensorError
     from safetensors.numpy import load
 
     if not path.is_file():
         raise FileNotFoundError(Errors.F331.format(path=path.parent, file=FILE))
-    content, size = path.read_bytes(), len(MAGIC) + 4
-    if b"spacy-flat.index" in content[:300] and not content.startswith(MAGIC):
-        raise ValueError(Errors.F333.format(path=path))
-    data = content[size:]
-    if not content.startswith(MAGIC) or zlib.crc32(data) != int.from_bytes(
-        content[size - 4 : size], "little"
-    ):
-        raise ValueError(Errors.F332.format(path=path, reason="its checksum differs"))
-    try:
-        size = int.from_bytes(data[:8], "little")
-        return json.loads(data[8 : 8 + size])["__metadata__"]["weights"], load(data)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise ValueError(Errors.F332.format(path=path, reason=repr(error))) from error
+    content = path.read_bytes()
+    own, data = content[len(MAGIC) :][:4], content[len(MAGIC) + 4 :]
+    if not content.startswith(MAGIC) or checksum(data) != own:
+        reason = "it does not begin as one, or its checksum differs"
+        raise ValueError(Errors.F332.format(path=path, reason=reason))
+    size = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + size])["__metadata__"]["weights"], load(data)

@@ -11,7 +11,7 @@ from ..nn.model import make_model, shim_of, tok2vec_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
 from ..text.vocabulary import hash_words
 from ..util.arrays import Float32s, Ints
-from .alignment import Alignment, BlockAlignment
+from .alignment import Alignment
 from .batch import TextBatch
 from .featuriser import PairFeaturiser, PairTexts, bounds, trimmed
 from .options import PairTextOptions, RE2Options
@@ -85,21 +85,13 @@ def predict(model: PairModel, texts: PairTexts) -> Iterator[BatchOutputs]:
         yield BatchOutputs(pairs, outputs)
 
 
-def align(model: PairModel, texts: PairTexts) -> list[Alignment]:
-    """The alignment of each pair."""
-    found: dict[int, Alignment] = {}
-    for pairs, batch in batches_of(model, texts):
-        with shim_of(model).predicting():
-            blocks = network_of(model).alignments(batch)
-        for row, pair in enumerate(pairs.tolist()):
-            left, right = (texts.strings[side[pair]] for side in (texts.left, texts.right))
-            L, R = len(left), len(right)
-            own = [
-                BlockAlignment(a[row, :L, :R].cpu().numpy(), b[row, :R, :L].cpu().numpy())
-                for a, b in blocks
-            ]
-            found[pair] = Alignment(left, right, own)
-    return [found[pair] for pair in range(len(found))]
+def align(model: PairModel, texts: PairTexts) -> Alignment:
+    """The alignment of a single pair."""
+    ((_, batch),) = batches_of(model, texts)
+    with shim_of(model).predicting():
+        blocks = network_of(model).alignments(batch)
+    left, right = (texts.strings[side[0]] for side in (texts.left, texts.right))
+    return Alignment(left, right, [weights[0].cpu().numpy() for weights in blocks])
 
 
 def sentence_vectors(model: PairModel, texts: PairTexts) -> Float32s:
@@ -115,9 +107,9 @@ def sentence_vectors(model: PairModel, texts: PairTexts) -> Float32s:
             embedded = network.embed(batch).cpu().numpy()
         units = [unit for number in numbers.tolist() for unit in texts.strings[number]]
         counts = np.array([any(map(str.isalnum, unit)) for unit in units])
-        embedded = np.where(counts[:, None], embedded[: len(units)], 0)
+        embedded = np.where(counts[:, None], embedded, 0)
         if featuriser.unit == "token":
-            unknown = np.flatnonzero(counts & (batch.ids["words"][: len(units)] <= 0))
+            unknown = np.flatnonzero(counts & (batch.ids["words"] <= 0))
             _spell(model, [units[number] for number in unknown.tolist()], unknown, embedded)
         lengths = texts.ids.counts[numbers]
         sums[numbers] = np.add.reduceat(embedded, np.cumsum(lengths) - lengths)

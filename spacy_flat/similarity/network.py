@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 from torch.nn.utils.parametrizations import weight_norm
-from torch.utils.checkpoint import checkpoint
 
 from ..nn.layers import Dropout, Linear, linear
 from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Sizes
@@ -31,7 +30,7 @@ class RE2(EmbeddingNetwork):
     sizes_class = Sizes
 
     def __init__(self, options: RE2Options, sizes: Sizes) -> None:
-        super().__init__(options.key_dropout)
+        super().__init__()
         self.options = options
         self.sizes = sizes
         tables = (sizes.chars, sizes.bigrams, sizes.words)
@@ -58,17 +57,16 @@ class RE2(EmbeddingNetwork):
         logits: Tensor = self.predict(*texts.largest(outputs))
         return logits
 
-    def alignments(self, batch: TextBatch) -> list[tuple[Tensor, Tensor]]:
-        """The attention of each block: [B, La, Lb] of the left texts' units, [B, Lb, La] of the
-        right ones'."""
-        found: list[tuple[Tensor, Tensor]] = []
+    def alignments(self, batch: TextBatch) -> list[Tensor]:
+        """[B, La, Lb] the attention of each block, the mean of both directions."""
+        found: list[Tensor] = []
         self.read(batch, self.texts(batch), found)
         return found
 
     def embed(self, batch: TextBatch) -> Tensor:
         """[R, D] embeddings."""
         tables = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
-        parts = [table(self.keys(batch.ids[name])) for name, table in tables.items() if table]
+        parts = [table(self.to_tensor(batch.ids[name])) for name, table in tables.items() if table]
         if batch.upstream is not None:
             parts.append(batch.upstream)
         embedded: Tensor = self.embed_dropout(torch.cat(parts, dim=1))
@@ -82,7 +80,7 @@ class RE2(EmbeddingNetwork):
         self,
         batch: TextBatch,
         texts: "Texts",
-        alignments: list[tuple[Tensor, Tensor]] | None = None,
+        alignments: list[Tensor] | None = None,
     ) -> Tensor:
         """Apply the blocks: [R, hidden]. alignments: collects those of each block."""
         owners = self.to_tensor(batch.owners)
@@ -219,27 +217,21 @@ class AlignmentLayer(nn.Module):
         aligned = self.align(keys_a, keys_b, of_b, b), self.align(keys_b, keys_a, of_a, a)
         return texts.unpad([*aligned])
 
-    def weights(self, x: Tensor, texts: Texts) -> tuple[Tensor, Tensor]:
-        """The attention [B, La, Lb] of the left texts' units, and that of the right ones'."""
+    def weights(self, x: Tensor, texts: Texts) -> Tensor:
+        """[B, La, Lb] the mean of both texts' attention to each other."""
         (a, b), (of_a, of_b) = self.keys(x, texts), texts.present
-        return self.attention(a, b, of_b), self.attention(b, a, of_a)
+        return (self.attention(a, b, of_b) + self.attention(b, a, of_a).transpose(1, 2)) / 2
 
     def keys(self, x: Tensor, texts: Texts) -> Sides:
         """[B, L, D] of each side, what the scores are computed from."""
         return texts.pad(x if self.project is None else self.project(x))
 
     def align(self, queries: Tensor, keys: Tensor, present: Tensor, values: Tensor) -> Tensor:
-        """Weighted sums [B, La, D] of values [B, Lb, D], with at most `MAX_WEIGHTS` weights in
-        memory, or those of one unit, in training too."""
-
-        def attend(part: Tensor) -> Tensor:
-            return self.attention(part, keys, present) @ values
-
+        """Weighted sums [B, La, D] of values [B, Lb, D]; in prediction with at most `MAX_WEIGHTS`
+        weights in memory, or those of one unit."""
         step = max(1, MAX_WEIGHTS // present.numel())
-        if step >= queries.shape[1]:
-            return attend(queries)
         parts: Any = torch.split(queries, step, dim=1)
-        return torch.cat([checkpoint(attend, part, use_reentrant=False) for part in parts], dim=1)
+        return torch.cat([self.attention(part, keys, present) @ values for part in parts], dim=1)
 
     def attention(self, queries: Tensor, keys: Tensor, present: Tensor) -> Tensor:
         """[B, La, D] and [B, Lb, D] → [B, La, Lb], whose rows sum to 1. present: [B, Lb]"""

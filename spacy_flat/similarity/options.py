@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ..text.options import UnitOptions
 from ..text.units import Unit
@@ -25,6 +25,7 @@ class RE2Options(Options):
     """
 
     block: ClassVar[str] = "re2_similarity, model.network"
+    retired: ClassVar[dict[str, Any]] = {"key_dropout": 0.0}
 
     objective: Objective = option(
         "classes",
@@ -66,9 +67,6 @@ class RE2Options(Options):
     )
     dropout: float = option(0.2, "dropout before convolutions and linear layers", min=0, below=1)
     embed_dropout: float = option(0.2, "dropout of the embeddings", min=0, below=1)
-    key_dropout: float = option(
-        0.01, "share of characters, bigrams and words read as unknown in training", min=0, below=1
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,15 +85,10 @@ class PairTextOptions(UnitOptions):
     """
 
     block: ClassVar[str] = "re2_similarity, model.text"
+    retired: ClassVar[dict[str, Any]] = {"hash_unknowns": True}
 
     normalise_embeddings: bool = option(
         False, "scale pretrained vectors to unit length", fixed=True
-    )
-    hash_unknowns: bool = option(
-        True,
-        "give each unknown character, bigram or word its own fixed vector, drawn from its hash; "
-        "otherwise all of them share a trained one",
-        fixed=True,
     )
     equal: bool = option(
         True,
@@ -108,7 +101,6 @@ class PairTextOptions(UnitOptions):
         fixed=True,
     )
     lower_case: bool = option(True, "look up words in lower case", fixed=True)
-    normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
     batch_size: int = option(4000, "units of both texts in a batch, with padding", min=1)
 
     @property

@@ -1,6 +1,7 @@
 """Two texts as one Doc: corpora, training and evaluation treat a pair like any other Doc."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from spacy.tokens import Doc, Span, Token
 
@@ -33,14 +34,11 @@ def pair_of(doc: Doc) -> Pair | None:
     """The two texts of a Doc: `doc.spans["pair"]`, or else both sides of the one separator in its
     text. None for other Docs.
 
-    Raises ValueError if `doc.spans["pair"]` doesn't have two spans (F321), or the tokenizer left
-    the separator in a word (F313).
+    Raises ValueError (F313) if the tokenizer left the separator in a word.
     """
-    spans = doc.spans.get(PAIR)
-    if spans is not None and len(spans) > 0:
-        if len(spans) != 2:
-            raise ValueError(Errors.F321.format(count=len(spans), text=doc.text[:50]))
-        return spans[0], spans[1]
+    if spans := doc.spans.get(PAIR):
+        left, right = spans
+        return left, right
     text = doc.text
     if text.count(SEPARATOR) != 1:
         return None
@@ -57,22 +55,13 @@ def mark_pair(doc: Doc, pair: Pair) -> None:
     doc.spans[PAIR] = list(pair)
 
 
-def string_of(text: Text, where: str = "") -> str:
-    """Raises TypeError (F311) for anything but a text."""
-    if not isinstance(text, Text):
-        words = {"value": f"{text!r:.60}", "type": type(text).__name__, "where": where}
-        raise TypeError(Errors.F311.format(**words))
+def string_of(text: Text) -> str:
     return text if isinstance(text, str) else str(text.text)
 
 
 def two_texts(number: int, pair: object) -> tuple[Text, Text]:
-    """Check pair number `number`.
-
-    Raises TypeError for anything but a pair (F312) of texts (F311).
-    """
-    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+    """Check pair number `number`. Raises TypeError (F312) for anything but two texts."""
+    is_pair = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+    if not (is_pair and all(isinstance(text, Text) for text in cast(Sequence[object], pair))):
         raise TypeError(Errors.F312.format(number=number, value=f"{pair!r:.60}"))
-    left, right = pair
-    for text in (left, right):
-        string_of(text, f" in pair number {number} (from 0)")
-    return left, right
+    return cast(tuple[Text, Text], pair)

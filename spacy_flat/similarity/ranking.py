@@ -1,15 +1,23 @@
-"""The order of what a search finds: the network, embeddings and BM25 in one logistic regression.
+"""What a search ranks, and by what: BM25 and embeddings choose candidates; these and the network
+are the features of a logistic regression.
 
-Shapes: B candidates of a query, F features.
+Shapes: N texts, T terms, B candidates of a query, F features.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..util.arrays import Bools, Float32s, Float64s
-from .calibration import DIGITS, fit_logistic
+from ..text.units import UNSPACED_RANGES
+from ..util.arrays import Float32s, Float64s, Ints
+from .equality import same_width
+
+if TYPE_CHECKING:
+    from bm25s import BM25
 
 # In this order: the network's log-odds; the cosine of the sums of embeddings; BM25 as a share of
 # what a text with all terms of the query would have; and one.
@@ -17,70 +25,75 @@ FEATURES = ("network", "cosine", "bm25", "one")
 DEFAULT = (0.3, 3.0, 10.0, -8.0)  # for a pipeline that none were fitted for
 MAX_ODDS = 12.0  # of the network, as a logarithm
 
+_TERM = re.compile(rf"[{UNSPACED_RANGES}]|\d+|(?:(?![{UNSPACED_RANGES}])[^\W\d_])+")
 
-def features_of(similarities: Float32s, cosines: Float32s, shares: Float64s) -> Float64s:
-    """[B, F] from [B] similarities by the network, cosines, and shares of BM25."""
-    given = np.clip(similarities.astype(np.float64), 1e-9, 1 - 1e-9)
-    odds = np.clip(np.log(given / (1 - given)), -MAX_ODDS, MAX_ODDS)
-    return np.stack([odds, cosines, shares, np.ones(len(odds))], axis=1)
+# bm25s is imported where it is used: every `Language()` imports the components.
+
+
+def terms_of(text: str) -> list[str]:
+    """The characters of a Chinese text, its words in other scripts and its numbers, also those in
+    one word (iphone15pro), without punctuation, case and width; [""] for a text without any."""
+    return _TERM.findall(same_width(text).casefold()) or [""]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """N texts by their terms, for BM25 (Robertson & Zaragoza, 2009) as in Lucene."""
+
+    bm25: "BM25"
+
+    @classmethod
+    def of(cls, texts: Iterable[Sequence[str]]) -> "Candidates":
+        """texts: the terms of each, at least one; at least one text."""
+        from bm25s import BM25
+
+        terms: dict[str, int] = {}
+        numbers = [[terms.setdefault(term, len(terms)) for term in own] for own in texts]
+        bm25 = BM25()
+        bm25.index((numbers, terms), create_empty_token=False, show_progress=False)
+        return cls(bm25)
+
+    def scores(self, terms: Sequence[str]) -> Float32s:
+        """[N] scores of all texts for a query."""
+        scores: Float32s = self.bm25.get_scores_from_ids(self.bm25.get_tokens_ids(terms))
+        return scores
+
+    @cached_property
+    def _max_weights(self) -> Float32s:
+        """[T] the highest weight of each term in a text."""
+        scores = self.bm25.scores
+        highest: Float32s = np.maximum.reduceat(scores["data"], scores["indptr"][:-1])
+        return highest
+
+    def max_score(self, terms: Iterable[str]) -> float:
+        """About the score of a text that has all of these terms. Unknown terms count as rare."""
+        rare, known = float(self._max_weights.max()), self.bm25.vocab_dict
+        return sum(float(self._max_weights[known[t]]) if t in known else rare for t in terms)
+
+
+def best_by_turns(one: Float32s, other: Float32s, n: int) -> Ints:
+    """[n] numbers of the highest scores of either kind, taken by turns."""
+    by_turns = np.stack([_best_of(one, n), _best_of(other, n)], axis=1).ravel().tolist()
+    return np.array(list(dict.fromkeys(by_turns))[:n], dtype=np.int64)
+
+
+def _best_of(scores: Float32s, n: int) -> Ints:
+    """[n] numbers of the highest scores, best first, or of all if there are fewer. Of equal scores
+    the first count."""
+    n = min(n, len(scores))
+    chosen = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
+    best: Ints = chosen[np.argsort(-scores[chosen], kind="stable")[:n]]
+    return best
+
+
+def log_odds(probabilities: Float32s) -> Float64s:
+    """[B] → [B], within limits."""
+    given = np.clip(probabilities.astype(np.float64), 1e-9, 1 - 1e-9)
+    odds: Float64s = np.clip(np.log(given / (1 - given)), -MAX_ODDS, MAX_ODDS)
+    return odds
 
 
 def probabilities(features: Float64s, weights: Sequence[float]) -> Float64s:
     """[B, F] → [B]"""
     found: Float64s = 1 / (1 + np.exp(-(features @ np.array(weights))))
     return found
-
-
-class SearchedQuery(NamedTuple):
-    """The candidates of a query."""
-
-    features: Float64s  # [B, F]
-    gold: Bools  # [B] whether each is right
-    is_answered: bool  # whether any text is right
-
-
-def fit_ranking(
-    faqs: Sequence[Sequence[SearchedQuery]], features: Sequence[str] = FEATURES
-) -> list[float]:
-    """Weights that rank correct answers first and reject queries without an answer; 0 for features
-    that aren't named, and for those that would count against a candidate.
-
-    Each FAQ counts the same, and in each queries with an answer count as much as those without one.
-    The weights are scaled so that the first candidate's probability is that of its being right.
-    """
-    queries = [query for faq in faqs for query in faq]
-    shares = np.concatenate([shares_of(faq) for faq in faqs]) * len(queries)
-    counts = [len(query.gold) for query in queries]
-    rows = np.concatenate([query.features for query in queries])
-    gold = np.concatenate([query.gold for query in queries])
-    weights = fit_positive(rows, gold, shares.repeat(counts), features)
-    best = [np.argmax(query.features @ weights) for query in queries]
-    first = np.cumsum([0, *counts[:-1]]) + best
-    if len(set(gold[first].tolist())) == 2:
-        margins = np.stack([rows[first] @ weights, np.ones(len(first))], axis=1)
-        scale, shift = fit_logistic(margins, gold[first], ridge=1e-3, shares=shares)
-        if scale > 0:
-            weights *= scale
-            weights[FEATURES.index("one")] += shift
-    return [round(weight, DIGITS) for weight in weights.tolist()]
-
-
-def shares_of(faq: Sequence[SearchedQuery]) -> Float64s:
-    """[queries] how much each counts: those with an answer as much as those without one."""
-    is_answered = np.array([query.is_answered for query in faq])
-    counts = np.array([(~is_answered).sum(), is_answered.sum()])
-    shares: Float64s = 1 / (counts[is_answered.astype(int)] * np.count_nonzero(counts))
-    return shares
-
-
-def fit_positive(
-    rows: Float64s, gold: Bools, shares: Float64s, features: Sequence[str]
-) -> Float64s:
-    """The weights [F] of a logistic regression, without features whose weight would be negative."""
-    columns = [FEATURES.index(name) for name in features]
-    weights = np.zeros(len(FEATURES))
-    weights[columns] = fit_logistic(rows[:, columns], gold, ridge=1e-3, shares=shares)
-    worst = min(features, key=lambda name: weights[FEATURES.index(name)] if name != "one" else 0)
-    if weights[FEATURES.index(worst)] >= 0 or worst == "one":
-        return weights
-    return fit_positive(rows, gold, shares, [name for name in features if name != worst])

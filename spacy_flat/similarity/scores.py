@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from spacy.scorer import PRFScore, ROCAUCScore
+from spacy.scorer import PRFScore
 from spacy.training import Example
 
 from ..util.arrays import Bools, Float64s, Ints
@@ -28,17 +28,11 @@ def score_pairs(
 
     `pairs_score` is the accuracy, or Spearman's correlation of scores; None without gold pairs.
     """
-    rows = [
-        (value, [example.predicted.cats.get(label, 0.0) for label in labels])
-        for example in examples
-        if (value := gold_of(example, labels)) is not None
-    ]
-    found = np.array([probabilities for _, probabilities in rows], dtype=np.float64)
+    gold, found = labelled(examples, labels)
     if len(labels) == 1:
-        return regression_scores(np.array([value for value, _ in rows]), found.ravel())
-    if not rows:
+        return regression_scores(gold, found[:, 0])
+    if not len(gold):
         return {"pairs_score": None, "pairs_acc": None}
-    gold = np.array([value for value, _ in rows], dtype=np.int64)
     if positive is None or len(labels) != 2:
         return class_scores(labels, gold, found.argmax(1), found)
     number = labels.index(positive)
@@ -52,29 +46,35 @@ def score_pairs(
     }
 
 
+def labelled(examples: Iterable[Example], labels: Sequence[str]) -> tuple[Float64s, Float64s]:
+    """Of the examples with gold: [N] numbers of classes, or scores, and the predicted [N, K]."""
+    rows = [
+        (value, *(example.predicted.cats.get(label, 0.0) for label in labels))
+        for example in examples
+        if (value := gold_of(example, labels)) is not None
+    ]
+    table = np.array(rows, dtype=np.float64).reshape(-1, 1 + len(labels))
+    return table[:, 0], table[:, 1:]
+
+
 def gold_of(example: Example, labels: Sequence[str]) -> float | int | None:
     """The number of the gold class, or the gold score if there is one label; None without gold.
 
     `doc.cats` may lack labels: of two, a value below 0.5 stands for the other.
     """
-    cats = example.reference.cats
-    known = {
-        number: cats[label]
-        for number, label in enumerate(labels)
-        if label in cats and not math.isnan(cats[label])
-    }
-    if not known:
+    values = np.array([example.reference.cats.get(label, math.nan) for label in labels])
+    if np.isnan(values).all():
         return None
     if len(labels) == 1:
-        return float(known[0])
-    best = max(known, key=lambda number: known[number])
-    if len(labels) == 2 and len(known) == 1:
-        return best if known[best] >= 0.5 else 1 - best
-    return best if known[best] > 0 else None
+        return float(values[0])
+    if len(labels) == 2:
+        values = np.where(np.isnan(values), 1 - values[::-1], values)
+    best = int(np.nanargmax(values))
+    return best if values[best] > 0 else None
 
 
 def class_scores(
-    labels: Sequence[str], gold: Ints, chosen: Ints, found: Float64s
+    labels: Sequence[str], gold: Float64s, chosen: Ints, found: Float64s
 ) -> dict[str, Any]:
     """gold, chosen: [N] numbers of classes; found: [N, K] probabilities."""
     accuracy = float((gold == chosen).mean())
@@ -93,21 +93,22 @@ def class_scores(
 
 
 def area_under_curve(gold: Bools, found: Float64s) -> float | None:
-    """The area under the ROC curve; None if all pairs have the same class."""
-    counts = ROCAUCScore()
-    for is_positive, probability in zip(gold.tolist(), found.tolist(), strict=True):
-        counts.score_set(probability, int(is_positive))
-    return float(counts.score) if len(set(gold.tolist())) == 2 else None
+    """The area under the ROC curve, by the ranks of positives (Mann & Whitney, 1947); None if all
+    pairs have the same class."""
+    n_positive, n_negative = int(gold.sum()), int((~gold).sum())
+    if not n_positive or not n_negative:
+        return None
+    wins = ranks(found)[gold].sum() - n_positive * (n_positive - 1) / 2
+    return float(wins / (n_positive * n_negative))
 
 
 def regression_scores(gold: Float64s, found: Float64s) -> dict[str, Any]:
-    """Correlations of scores [N], None if either is constant, and the mean squared error."""
+    """Correlations of scores [N]; None if either is constant."""
     spearman = correlation(ranks(gold), ranks(found))
     return {
         "pairs_score": spearman,
         "pairs_spearman": spearman,
         "pairs_pearson": correlation(gold, found),
-        "pairs_mse": float(((gold - found) ** 2).mean()) if len(gold) else None,
     }
 
 
@@ -119,9 +120,9 @@ def correlation(first: Float64s, second: Float64s) -> float | None:
 
 
 def ranks(values: Float64s) -> Float64s:
-    """[N] → [N] ranks; equal values share their mean rank."""
+    """[N] → [N] ranks from 0; equal values share their mean rank."""
     _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
-    means: Float64s = (np.cumsum(counts) - (counts - 1) / 2)[numbers]
+    means: Float64s = (np.cumsum(counts) - (counts + 1) / 2)[numbers]
     return means
 
 

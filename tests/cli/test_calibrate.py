@@ -53,14 +53,6 @@ def test_a_calibrated_copy(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> N
     assert [path.name for path in output.parent.iterdir()] == ["calibrated"]
 
 
-def test_search_is_fitted_if_asked(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> None:
-    before = re2(spacy.load(pairs_pipeline)).ranking
-    run(pairs_pipeline, dev, tmp_path / "calibrated")
-    assert re2(spacy.load(tmp_path / "calibrated")).ranking == before
-    run(pairs_pipeline, dev, tmp_path / "fitted", "--search")
-    assert re2(spacy.load(tmp_path / "fitted")).ranking != before
-
-
 def test_whole_or_not_at_all(
     pairs_pipeline: Path, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

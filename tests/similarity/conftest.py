@@ -34,7 +34,7 @@ PAIRS: list[LabelledPair] = [
     ("", "退货", "different"),
 ]
 TEXTS = [(left, right) for left, right, _ in PAIRS]
-NETWORK = {"hidden": 16, "dropout": 0.0, "embed_dropout": 0.0, "key_dropout": 0.0}
+NETWORK = {"hidden": 16, "dropout": 0.0, "embed_dropout": 0.0}
 
 
 def add_re2(

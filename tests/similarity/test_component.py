@@ -6,7 +6,6 @@ import copy
 import pickle
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,7 @@ from thinc.api import fix_random_seed
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.options import RE2Options
-from spacy_flat.similarity.pairs import PAIR, join_pair
+from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.vectors import TextVectors
 
 from .conftest import (
@@ -97,32 +96,6 @@ def test_a_score_is_learnt_by_regression() -> None:
     assert nlp.evaluate(examples)["pairs_spearman"] == 1.0
 
 
-def test_pairs_of_other_labels_trigger_a_warning(trained_pairs: Language) -> None:
-    nlp = copy.deepcopy(trained_pairs)
-    others = [example(nlp, *TEXTS[0], {"是": 1.0, "否": 0.0})]
-    for use in (nlp.update, nlp.evaluate):
-        with pytest.warns(UserWarning, match=r"W320.*'different', 'same'.*\['否', '是'\]"):
-            use(others)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            use([*others, *examples_of(nlp)])
-
-
-def test_a_pair_must_be_one_when_it_is_predicted() -> None:
-    """Spans in the reference alone would be trained on, and never predicted."""
-    nlp = blank()
-    pipe = add_re2(nlp)
-    reference = nlp.make_doc("问：怎么退款 答：如何退款")
-    reference.spans[PAIR] = [reference[2:6], reference[9:13]]
-    reference.cats = {"same": 1.0, "different": 0.0}
-    lost = Example(nlp.make_doc(reference.text), reference)
-    with pytest.raises(ValueError, match=r"F314.*问：怎么退款"):
-        pipe.initialize(lambda: [lost])
-    kept = Example(reference.copy(), reference)
-    pipe.initialize(lambda: [kept, *examples_of(nlp)])
-    assert pipe.update([kept])["re2_similarity"] > 0
-
-
 # Pipelines
 
 
@@ -189,8 +162,6 @@ def test_errors(trained_pairs: Language) -> None:
     score = add_re2(blank(), network={"objective": "score"})
     score.add_label("similarity")
     hidden = Doc(nlp.vocab, words=["how", "are", "you\x1fwhat", "is"])
-    one_span = nlp.make_doc("三个文本")
-    one_span.spans[PAIR] = [one_span[:1]]
 
     def init(found: list[Example], **arguments: Any) -> Callable[[], object]:
         return lambda: pipe.initialize(lambda: found, **arguments)
@@ -208,9 +179,8 @@ def test_errors(trained_pairs: Language) -> None:
         ("F310.*threshold", change("threshold", 1.5)),
         ("F305", lambda: RE2Options(kernel_sizes=[3, 5], hidden=7)),
         ("F312.*number 0", predict(("退款", "付款"))),
-        ("F311.*pair number 1.*None", predict([("退", "付"), ("退", None)])),
+        ("F312.*number 1.*None", predict([("退", "付"), ("退", None)])),
         ("F313", lambda: trained_pairs(hidden)),
-        ("F321", lambda: trained_pairs(one_span)),
         ("F320", lambda: join_pair("退\x1f款", "付款")),
     ]
     for code, call in calls:
