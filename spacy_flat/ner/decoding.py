@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -81,8 +82,11 @@ class Decoder:
     ) -> None:
         self.texts, self.network, self.decoding = emissions.texts, network, decoding
         self.names = [*decoding.labels]
-        fine = doc_labels(decoding.labels)
-        numbers = [self.names.index(fine[n]) if n in fine else -1 for n in network.tags.labels]
+        shown = doc_labels(decoding.labels)
+        # Labels that Docs don't get have numbers after those of the others.
+        known = {label: self.names.index(name) for label, name in shown.items()}
+        more = count(len(self.names))
+        numbers = [known[n] if n in known else next(more) for n in network.tags.labels]
         self._numbers = np.array(numbers, np.int64)
         self._rules: dict[int, UnitRules] = {}  # by the number of the text
         segments: dict[int, list[Segment]] = {number: [] for number in constraints}
@@ -106,7 +110,8 @@ class Decoder:
         else:
             chosen = []
             for segment, likely in zip(segments, lattice.above(MIN_PROBABILITY), strict=True):
-                named = zip(self._named(segment, likely), likely.values(), strict=True)
+                shown = {each: share for each, share in likely.items() if each[2] < len(self.names)}
+                named = zip(self._named(segment, shown), shown.values(), strict=True)
                 chosen.append(decoding.above_threshold(dict(named)))
         found = [EntityPrediction(spans) for spans in chosen]
         if decoding.confidence:
@@ -119,9 +124,13 @@ class Decoder:
         return zip(segments, found, strict=True)
 
     def _named(self, segment: Segment, found: Iterable[Labelled]) -> list[EntitySpan]:
-        """Entities of a segment, as units of its text."""
+        """Entities of a segment that Docs get, as units of its text."""
         first, names = segment.start, self.names
-        return [EntitySpan(start + first, end + first, names[name]) for start, end, name in found]
+        return [
+            EntitySpan(start + first, end + first, names[name])
+            for start, end, name in found
+            if name < len(names)
+        ]
 
     def shares(
         self, segments: Sequence[Segment], lattice: Lattice, spans: Sequence[Sequence[EntitySpan]]

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 REQUIRED = 1e7  # log-odds of entities that must be
 _HUGE = 1e4  # bound of emissions: sums of them stay below `REQUIRED` and keep enough digits
-_NEGLIGIBLE = 50.0  # entities this much below nothing at all don't count
 _MARGINS = 10.0, 40.0, REQUIRED / 2  # how far below the best entities are searched, in turn
 
 Add = Callable[[Float64s], Float64s]  # log-sums or maxima
@@ -102,8 +101,7 @@ class _Chain:
         C, L, B = self.single.shape
         multi, single = _multi(L), _single(L)
         found = np.empty((C + 1, len(self.joins), B))
-        opened, gains = np.empty((C, L, B)), np.empty((C, L, B))
-        to_come, starts = _highest_from(self.right) + self.margin, np.empty(0, np.int64)
+        opened = np.empty((C, L, B))
         all_ended = np.full((C + 1, len(self.joins), B), -np.inf)
         for node, ended in enumerate(all_ended):
             ended[BOUNDARY] = np.where(self.origins == node, 0, -np.inf)
@@ -112,39 +110,14 @@ class _Chain:
                 break
             odds = self.odds[node + 1]
             opened[node] = here[multi] + self.left[node]
-            gains[node] = opened[node] - here[OUT]
             following = all_ended[node + 1]
             following[OUT] = here[OUT]
             following[single] = here[single] + self.single[node] + odds[node]
             if node:
-                if node % 8 == 0:  # seldom, as it costs as much as a step
-                    starts = self.worthwhile(starts, gains, to_come[node])
-                starts = np.append(starts, node - 1)
-                longer = opened[starts] + odds[starts]
+                longer = opened[:node] + odds[:node]
                 longer[-1] += self.pair
                 following[multi] = over(longer) + self.right[node]
         return all_ended, found
-
-    @cached_property
-    def margin(self) -> float:
-        """How far below the score of no entity an entity's score must be to be skipped. Transitions
-        around it may make up for some of the difference."""
-        joins = self.joins[np.isfinite(self.joins)]
-        return _NEGLIGIBLE + 2 * float(np.ptp(joins))
-
-    @cached_property
-    def _favoured(self) -> Bools:
-        """[N] starts of entities with positive log-odds."""
-        found: Bools = self.odds.max((0, 2, 3)) > 0
-        return found
-
-    def worthwhile(self, starts: Ints, gains: Float64s, to_come: Float64s) -> Ints:
-        """The starts from which a longer entity may still be probable enough to count.
-
-        gains: [C, L, B] at each start. to_come: [L, B] the most to be added.
-        """
-        some = (gains[starts] + to_come >= 0).any((1, 2))
-        return starts[some | self._favoured[starts]]
 
 
 class Lattice:
@@ -152,8 +125,8 @@ class Lattice:
     the labels that Docs get.
 
     lengths: [B].
-    names: for each label of the network the number of that of Docs, or -1 for none. Entities with
-        the same label of Docs are one.
+    names: for each label of the network the number of that of Docs. Entities with the same label of
+        Docs are one.
     odds: [N, N, L, B], or 1 in place of L, log-odds to add to those of an entity with this end and
         start; -inf excludes it, and `REQUIRED` requires it.
     temperature: divides the CRF's scores.
@@ -271,7 +244,7 @@ class Lattice:
         arcs = arcs._replace(labels=self.names[arcs.labels])
         columns = (each.tolist() for each in (*arcs, self.probabilities(arcs)))
         for row, start, end, name, share in zip(*columns, strict=True):
-            if share >= least and name >= 0:
+            if share >= least:
                 found[row][start, end, name] = share
         return found
 
@@ -283,15 +256,13 @@ class Lattice:
         opened = before[:-1, multi] + chain.left - limits
         closed = after[1:, multi] + chain.right
         units = before[:-1, single] + chain.single + after[1:, single] - limits
-        to_come, starts, found = _highest_from(closed), np.empty(0, np.int64), []
+        found = []
         for last in range(len(units)):
-            if last:
-                starts = np.append(chain.worthwhile(starts, opened, to_come[last]), last - 1)
-            odds, tried = chain.odds[last + 1], np.append(starts, last)
-            through = np.concatenate((opened[starts] + closed[last], units[last : last + 1]))
+            through = np.concatenate((opened[:last] + closed[last], units[last : last + 1]))
             through[-2:-1] += chain.pair
-            which, labels, rows = np.nonzero(through + odds[tried] >= 0)
-            found.append(Arcs(rows, tried[which], np.full(len(rows), last + 1), labels))
+            odds = chain.odds[last + 1, : last + 1]
+            starts, labels, rows = np.nonzero(through + odds >= 0)
+            found.append(Arcs(rows, starts, np.full(len(rows), last + 1), labels))
         arcs = Arcs(*(np.concatenate(each) for each in zip(*found, strict=True)))
         return arcs.select(np.lexsort((arcs.ends, arcs.starts, arcs.rows)))
 
@@ -301,15 +272,14 @@ class Lattice:
     def _bounds(self) -> tuple[Float64s, Float64s]:
         """Like `_sums`, what the odds of a single annotation can't exceed.
 
-        Several tag sequences have the same annotation where labels are one in Docs, or left out.
-        The former count as if all were as good as the best; the latter are summed.
+        Several tag sequences have the same annotation where labels are one in Docs: they count as
+        if all were as good as the best.
         """
-        chain, hidden = self._chain, self.names < 0
-        sizes = (self.names[:, None] == self.names).sum(1)
-        more = np.where(hidden, 0, np.log(sizes))[:, None]
+        chain = self._chain
+        more = np.log((self.names[:, None] == self.names).sum(1))[:, None]
         chain = replace(chain, single=chain.single + more, left=chain.left + more)
         before, after = (
-            each.prefixes(partial(_best_join, each.joins, hidden), partial(_best, hidden))[1]
+            each.prefixes(partial(_best_join, each.joins), _best)[1]
             for each in (chain, chain.reversed(self.lengths))
         )
         return before, after[::-1]
@@ -320,7 +290,7 @@ class Lattice:
         found: list[list[tuple[float, list[Labelled]]]] = [[] for _ in self.lengths]
         if not k:
             return found
-        is_merging = len(set(self.names.tolist()) - {-1}) < self._L
+        is_merging = len(set(self.names.tolist())) < self._L
         if k == 1 and not is_merging:
             return [[each] for each in self._viterbi()]
         limits, rest = self._total(self._bounds), set(range(len(found)))
@@ -339,8 +309,7 @@ class Lattice:
     def _viterbi(self) -> list[tuple[float, list[Labelled]]]:
         """The most probable tag sequence of each segment, as an annotation with its log-odds."""
         chain, odds = self._chain, self._chain.odds
-        none = np.zeros(self._L, bool)
-        ended, opened = chain.prefixes(partial(_best_join, chain.joins, none), partial(_best, none))
+        ended, opened = chain.prefixes(partial(_best_join, chain.joins), _best)
         nodes, rows = self.lengths.copy(), np.arange(len(self.lengths))
         found: list[list[Labelled]] = [[] for _ in rows]
         total = opened[nodes, BOUNDARY, rows].tolist()
@@ -383,12 +352,6 @@ class Lattice:
         return choices.sorted(int(self.lengths[row]))
 
 
-def _highest_from(scores: Float64s) -> Float64s:
-    """[C, L, B] the highest scores from each unit on."""
-    found: Float64s = np.maximum.accumulate(scores[::-1])[::-1]
-    return found
-
-
 def _multi(n_labels: int) -> slice:
     return slice(2, 2 + n_labels)
 
@@ -421,16 +384,11 @@ def _product(joins: Float64s) -> Add:
     return onto
 
 
-def _best_join(joins: Float64s, hidden: Bools, ended: Float64s) -> Float64s:
-    through = ended[:, None] + joins[:, :, None]
-    found: Float64s = through.max(0)
-    if hidden.any():
-        found = np.logaddexp(found, log_sum(through[2:][np.tile(hidden, 2)]))
+def _best_join(joins: Float64s, ended: Float64s) -> Float64s:
+    found: Float64s = (ended[:, None] + joins[:, :, None]).max(0)
     return found
 
 
-def _best(hidden: Bools, spans: Float64s) -> Float64s:
+def _best(spans: Float64s) -> Float64s:
     found: Float64s = spans.max(0)
-    if hidden.any():
-        found[hidden] = log_sum(spans[:, hidden])
     return found

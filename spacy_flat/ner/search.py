@@ -1,9 +1,9 @@
 """The most probable annotations of a segment: a best-first search (A*) over its likely entities.
 
-An annotation may have several tag sequences, if labels of the network are one in Docs or left out:
-all that agree with the annotation so far are followed together.
+An annotation may have several tag sequences, if labels of the network are one in Docs: all that
+agree with the annotation so far are followed together.
 
-Shapes: A arcs: the entities, and the segment's end; N nodes; S states, see `lattice`.
+Shapes: A arcs: the entities, and the segment's end; S states, see `lattice`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Labelled = tuple[int, int, int]
 
 
 class Choices(NamedTuple):
-    """What may come next, by entities of Docs; arcs that Docs don't get come first.
+    """What may come next, by entities of Docs.
 
     joins: [S, S] from the state before a node to the one after it.
     starts, ends, states: [A] of arcs; the last one is the segment's end.
     scores: [A] their log-odds.
     rests: [A] what the log-odds of all that follows an arc can't exceed.
-    names: [A] labels of Docs; -1 for none.
+    names: [A] labels of Docs.
     """
 
     joins: Float64s
@@ -42,9 +42,7 @@ class Choices(NamedTuple):
 
     def sorted(self, length: int) -> Choices:
         """In order, with the end of a segment of this length."""
-        order = np.append(
-            np.lexsort((self.names, self.ends, self.starts, self.names >= 0)), len(self.names)
-        )
+        order = np.append(np.lexsort((self.names, self.ends, self.starts)), len(self.names))
         last = length, length, BOUNDARY, 0.0, 0.0, 0
         columns = zip(self[1:], last, strict=True)
         return Choices(self.joins, *(np.append(each, end)[order] for each, end in columns))
@@ -53,8 +51,15 @@ class Choices(NamedTuple):
     def groups(self) -> Ints:
         """Where the arcs of each entity of Docs begin, and the last ones end."""
         changes = [np.diff(each, prepend=-1) != 0 for each in (self.starts, self.ends, self.names)]
-        firsts = np.flatnonzero(np.any(changes, axis=0) & (self.names >= 0))
-        return np.append(firsts, len(self.names))
+        return np.append(np.flatnonzero(np.any(changes, axis=0)), len(self.names))
+
+
+class _Step(NamedTuple):
+    """The entities so far, the log-sums [A] up to each arc after them, and one group of arcs."""
+
+    spans: list[Labelled]
+    reached: Float64s
+    group: int
 
 
 def search(choices: Choices, k: int, is_exact: bool) -> list[tuple[float, list[Labelled]]]:
@@ -63,14 +68,12 @@ def search(choices: Choices, k: int, is_exact: bool) -> list[tuple[float, list[L
     is_exact: some annotation reaches what `rests` say, so that no more than k ways to go on count.
     """
     groups = choices.groups
-    n_hidden = int(groups[0])
     turn: list[tuple[float, int, _Step]] = []
     found: list[tuple[float, list[Labelled]]] = []
     number, n_choices = count(), len(groups) - 1
 
     def expand(spans: list[Labelled], node: int, ended: Float64s) -> None:
-        reach = _reach_by_steps if n_hidden else _reach
-        reached = reach(choices, node, ended) + choices.scores
+        reached = _reach(choices, node, ended) + choices.scores
         bounds = np.logaddexp.reduceat(reached + choices.rests, groups[:-1])
         likely = np.argsort(-bounds)[: k if is_exact else None]
         for group in likely[bounds[likely] > -np.inf].tolist():
@@ -95,47 +98,10 @@ def search(choices: Choices, k: int, is_exact: bool) -> list[tuple[float, list[L
     return found
 
 
-class _Step(NamedTuple):
-    """The entities so far, the log-sums [A] up to each arc after them, and one group of arcs."""
-
-    spans: list[Labelled]
-    reached: Float64s
-    group: int
-
-
 def _reach(choices: Choices, node: int, ended: Float64s) -> Float64s:
     """[A] the log-sums of the odds up to each arc, from those [S] up to states before a node."""
-    here = _onto(choices.joins, ended)
-    after = here[OUT] + choices.joins[OUT]
-    gaps = choices.starts - node
-    states = choices.states
-    return np.where(gaps > 0, after[states], np.where(gaps == 0, here[states], -np.inf))
-
-
-def _reach_by_steps(choices: Choices, node: int, ended: Float64s) -> Float64s:
-    """The same, also by way of arcs that Docs don't get."""
-    n_hidden = int(choices.groups[0])
-    starts, ends, states = choices.starts, choices.ends, choices.states
-    reached = np.full(len(starts), -np.inf)
-    ends = ends[:n_hidden]
-    arriving = np.full((int(starts[-1]) + 1, len(ended)), -np.inf)
-    arriving[node] = ended
-    outside = -np.inf
-    nodes = np.unique(np.concatenate((starts, ends, [node])))
-    for place in nodes[nodes >= node].tolist():
-        arriving[place, OUT] = outside
-        here = _onto(choices.joins, arriving[place])
-        outside = here[OUT]
-        arcs = np.flatnonzero(starts == place)
-        reached[arcs] = here[states[arcs]]
-        arcs = arcs[arcs < n_hidden]
-        sums = reached[arcs] + choices.scores[arcs]
-        np.logaddexp.at(arriving, (ends[arcs], states[arcs]), sums)
-    return reached
-
-
-def _onto(joins: Float64s, ended: Float64s) -> Float64s:
-    """[S] log-sums over the states before a node."""
     some = np.flatnonzero(ended > -np.inf)
-    found: Float64s = np.logaddexp.reduce(ended[some, None] + joins[some], axis=0)
-    return found
+    here = np.logaddexp.reduce(ended[some, None] + choices.joins[some], axis=0)
+    after = here[OUT] + choices.joins[OUT]
+    gaps, states = choices.starts - node, choices.states
+    return np.where(gaps > 0, after[states], np.where(gaps == 0, here[states], -np.inf))

@@ -19,8 +19,6 @@ from ..batch import LatticeBatch
 from ..network import TaggingNetwork, make_layer
 from .options import FLATOptions, Fusion
 
-DISTANT = 10  # the paper's FLAT_mld masks pairs farther apart than this
-
 
 class FourDistances(nn.Module):
     """One encoding from the four distances of two spans: heads and tails, query minus key (FLAT
@@ -156,8 +154,7 @@ class FLAT(TaggingNetwork):
         for number, layer in enumerate(self.layers):
             # The last layer only needs outputs for characters.
             n_queries = C if number == len(self.layers) - 1 else nodes.shape[1]
-            visible = self._visible(heads, tails, present, n_queries)
-            nodes = layer(nodes, n_queries, self._relations(number, batch), visible)
+            nodes = layer(nodes, n_queries, self._relations(number, batch), present[:, None])
         scores: Tensor = self.classify(self.output_dropout(nodes))
         return scores
 
@@ -240,20 +237,3 @@ class FLAT(TaggingNetwork):
             self._kept = version, values
         near = values[..., farthest - reach : farthest + reach + 1]
         return near.index_select(2, self.to_tensor(lengths - 1))
-
-    def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
-        """[B, 1 or Q, L] bool."""
-        visible = present[:, None]
-        if self.options.mask == "none":
-            return visible
-        query_heads, query_tails = heads[:, :n_queries, None], tails[:, :n_queries, None]
-        key_heads, key_tails = heads[:, None], tails[:, None]
-        if self.options.mask == "distant":
-            near = (query_heads - key_heads).abs() <= DISTANT
-            return visible & near
-        # FLAT_msm hides the words around a character from it, and the character from them.
-        inside = (key_heads <= query_heads) & (query_tails <= key_tails)
-        around = (query_heads <= key_heads) & (key_tails <= query_tails)
-        same_length = (query_tails - query_heads) == (key_tails - key_heads)
-        char_and_word = (query_heads == query_tails) | (key_heads == key_tails)
-        return visible & ~((inside | around) & char_and_word & ~same_length)

@@ -9,7 +9,6 @@ from ...util.options import option, options_factory
 from ..options import NetworkOptions
 
 Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]
-Mask = Literal["none", "self_matched", "distant"]
 WordFeature = Literal["type", "length", "frequency"]
 
 
@@ -21,6 +20,7 @@ class FLATOptions(NetworkOptions):
     """
 
     block: ClassVar[str] = "flat_ner, model.network"
+    retired: ClassVar[dict[str, Any]] = {"mask": "none"}
 
     fusion: Fusion = option(
         "ff_two",
@@ -38,13 +38,6 @@ class FLATOptions(NetworkOptions):
     residual: bool = option(
         True,
         "add a sublayer's input to its output, as in the paper but not in the released code",
-        fixed=True,
-    )
-    mask: Mask = option(
-        "none",
-        "pairs that don't attend to each other: characters and the words they are in "
-        "(self_matched, the ablation FLAT_msm), or nodes more than 10 characters apart (distant, "
-        "FLAT_mld)",
         fixed=True,
     )
     absolute_positions: bool = option(

@@ -99,17 +99,6 @@ def encode_pair(fusion: FourDistances, p: Tensor) -> Tensor:
     return (weights.view(p.shape).softmax(0) * fusion.project(p)).sum(0)
 
 
-def hidden_from(mask: str, query: tuple[int, int], key: tuple[int, int]) -> bool:
-    """query, key: (head, tail)."""
-    if mask == "distant":
-        return abs(query[0] - key[0]) > 10
-    if mask == "self_matched":
-        for char, word in ((query, key), (key, query)):
-            if char[0] == char[1] and word[0] < word[1] and word[0] <= char[0] <= word[1]:
-                return True
-    return False
-
-
 def slow_attention(network: FLAT, layer: int, x: Tensor, nodes: list[tuple[int, int]]) -> Tensor:
     """One sentence without padding: x [L, D], nodes (head, tail) → [L, D]."""
     options = network.options
@@ -125,7 +114,7 @@ def slow_attention(network: FLAT, layer: int, x: Tensor, nodes: list[tuple[int, 
         for h in range(H):
             score = (q[i, h] + attention.u[h]) @ k[j, h] + (q[i, h] + attention.v[h]) @ r[h]
             score = score / d**0.5 if options.scaled else score
-            scores[h, i, j] = -1e4 if hidden_from(options.mask, nodes[i], nodes[j]) else score
+            scores[h, i, j] = score
     mixed = torch.einsum("hij,jhd->ihd", scores.softmax(2), v).reshape(L, H * d)
     return attention.out(mixed)
 
@@ -157,9 +146,6 @@ VARIANTS = [
     *({"fusion": fusion} for fusion in ("ff", "ff_linear", "ff_two", "attn", "gate")),
     *({"fusion": fusion, "layers": 2} for fusion in ("ff", "ff_two", "attn", "gate")),
     {"fusion": "ff", "layers": 2, "share_fusion": False, "residual": False},
-    {"mask": "self_matched"},
-    {"mask": "self_matched", "layers": 2, "fusion": "ff"},
-    {"mask": "distant", "layers": 2},
     {"scaled": True, "k_proj": True, "attn_ff": True, "q_proj": False, "r_proj": False},
     {"v_proj": False, "residual": False, "ff_activate": "gelu"},
     {"absolute_positions": True},
