@@ -21,6 +21,7 @@ trained on its training part. Parts:
 """
 
 import argparse
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +41,7 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Example
 
-from spacy_flat.corpora.poems import LINE_ENDS, form_name
+from spacy_flat.corpora.poems import LINE_ENDS
 from spacy_flat.generator.component import CharGenerator
 from spacy_flat.generator.featuriser import CharFeaturiser
 from spacy_flat.generator.forms import FORMS
@@ -301,7 +302,7 @@ def measure_poems(
             kinds = {
                 "asked for": [poem.text for poem in pipe.poem(form, n=n, rhyme=True, seed=1)],
                 "not asked for": [poem.text for poem in pipe.poem(form, n=n, seed=1)],
-                "dev part": [t for t in dev if form_name(t) == form and len(t) == length],
+                "dev part": [t for t in dev if has_form(form, t) and len(t) == length],
             }
             for kind, texts in kinds.items():
                 if texts:
@@ -310,13 +311,19 @@ def measure_poems(
         yield (name, "texts", "form", "rhyme"), rows
 
 
+def has_form(form: str, text: str) -> bool:
+    """Whether a text has the lines of the form, whatever marks end them."""
+    lengths = [len(line) for line in re.split(f"[{LINE_ENDS}]+", text)[:-1]]
+    return lengths == [FORMS[form].characters] * FORMS[form].lines
+
+
 def meets(form: str, text: str) -> tuple[bool, bool]:
     """Whether a text has the form, and its even lines end on different characters of one rhyme."""
     length = FORMS[form].characters + 1
     ends = text[2 * length - 2 :: 2 * length]
     rhymes = {rhyme_of(end) for end in ends}
     is_rhymed = len(rhymes) == 1 and "" not in rhymes and len(set(ends)) == len(ends)
-    return form_name(text) == form, is_rhymed
+    return has_form(form, text), is_rhymed
 
 
 PARTS = {

@@ -10,6 +10,7 @@ corpus/general/<corpus>, with the labels of configs/zh_flat_general.cfg.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -21,9 +22,9 @@ from published import CORPORA, GROUPS, members
 from spacy.tokens import Doc
 
 from spacy_flat.cli.convert import report
-from spacy_flat.corpora.convert import FORMATS, read_corpus
+from spacy_flat.corpora.convert import read_corpus
 from spacy_flat.corpora.docs import new_docs
-from spacy_flat.corpora.formats import ConvertOptions, CorpusFormat, Summary
+from spacy_flat.corpora.formats import ConvertOptions, Summary
 from spacy_flat.util.files import replacing
 
 
@@ -47,10 +48,10 @@ def main() -> None:
 class Part:
     """A part of a corpus to write. `left_out` are Docs that stand in another part, or twice."""
 
-    def __init__(self, path: Path, form: CorpusFormat):
+    def __init__(self, path: Path):
         self.path = path
         self.docs = new_docs()
-        self.summary = Summary(form)
+        self.summary = Summary()
         self.left_out = 0
 
     def add(self, doc: Doc) -> None:
@@ -82,20 +83,21 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
     for path, _ in files.values():
         if not path.is_file():
             raise ValueError(f"{path} does not exist. Run: python scripts/fetch.py {name}")
-    form = FORMATS[options.format]
+    if corpus.strip:
+        files = {key: (stripped(path, corpus.strip), how) for key, (path, how) in files.items()}
     parts = dict(corpus.made_of) or {part: (part,) for part in files}
     keys_of_training = parts.pop("train")
     left_out = read_files(files[key] for key in corpus.left_out)
     known = set(map(key_of, left_out))  # Docs that the training part must not have
     texts: set[str] = set()  # of the other parts
     for kind, keys in parts.items():
-        part = Part(out / f"{kind}.spacy", form)
+        part = Part(out / f"{kind}.spacy")
         for doc in read_files((files[key] for key in keys), part.summary):
             part.add(without_long(doc, longest))
             known.add(key_of(doc))
             texts.update(texts_of(doc))
         yield part.write()
-    train, dev = (Part(out / f"{name}.spacy", form) for name in ("train", "dev"))
+    train, dev = (Part(out / f"{name}.spacy") for name in ("train", "dev"))
     docs = read_files((files[key] for key in keys_of_training), train.summary)
     if corpus.distinct:
         docs = without(docs, known, train)
@@ -122,6 +124,14 @@ def read_files(
         yield from docs
         if total is not None:
             total.repairs += summary.repairs
+
+
+def stripped(path: Path, pattern: str) -> Path:
+    """A copy of a file, without what the pattern matches."""
+    target = path.with_name(f"{path.name}.stripped")
+    text = re.sub(pattern, "", path.read_text("utf-8"), flags=re.MULTILINE)
+    target.write_text(text, "utf-8", newline="")
+    return target
 
 
 def without_long(doc: Doc, longest: Mapping[str, int]) -> Doc:

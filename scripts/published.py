@@ -31,6 +31,7 @@ class Corpus:
     task: what its annotation is for.
     files: by part (train, dev, test), or by the keys in `made_of`.
     options: how to read it, as `ConvertOptions`. others: other options of single files.
+    strip: a pattern of what to delete from each line before.
     general: the same, with the labels of configs/zh_flat_general.cfg; also the characters of the
         `longest` entities of a label to keep.
     no_download: why its files have no URL.
@@ -50,6 +51,7 @@ class Corpus:
     files: Mapping[str, CorpusFile]
     options: Mapping[str, Any] = field(default_factory=dict)
     others: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    strip: str = ""
     general: Mapping[str, Any] | None = None
     no_download: str = ""
     archive: CorpusFile | None = None

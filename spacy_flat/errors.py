@@ -354,8 +354,6 @@ W001 The lexicon ignores {count} of the words: {words}. A word has 2 to {longest
   characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF).
 W160 {path}: no entity has the labels {labels}, which --coarse declares. Check the spelling; the
   file has: {found}.
-W161 The augmenter's persons = {persons} are labels that no name in its corpora and lists has. It
-  adds names with them all the same: check their spelling.
 W162 {path}: {n} of {total} entities start or end with punctuation, or within a word, such as
   {surface!r} (line {line}). If all are shifted, correct the offsets: they count characters from 0,
   and the end is the character after the entity.

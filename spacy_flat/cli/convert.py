@@ -36,12 +36,6 @@ def convert(
         bool,
         typer.Option("--repair", "-r", help="Read defects as usual or as unknown, and count them"),
     ] = False,
-    strip_position: Annotated[
-        bool, typer.Option("--strip-position", help="Strip digits after each unit (Weibo: 科0)")
-    ] = False,
-    strip_prefix: Annotated[
-        str, typer.Option("--strip-prefix", help="Strip this before each unit (WikiANN: en:)")
-    ] = "",
     scores: Annotated[
         bool, typer.Option("--scores", help="Labels of pairs are scores, not classes")
     ] = False,
@@ -69,8 +63,6 @@ def convert(
         format=format,
         repair=repair,
         words=words,
-        strip_prefix=strip_prefix,
-        strip_position=strip_position,
         scores=scores,
         coarse=entries(coarse),
         unannotated=several(unannotated),

@@ -1,8 +1,8 @@
 """Corpora in other formats become spaCy's DocBin; readers and augmenters for training.
 
 Entities come from column files with tags (`columns`) and from JSON with character offsets
-(`offsets`), made into Docs in `entities`; there are `pairs` of texts, `poems`, and texts with
-translations (`parallel`). `convert` has all formats, and tells them by the content.
+(`offsets`), made into Docs in `entities`; there are `pairs` of texts, also with translations,
+and `poems`. `convert` has all formats, and tells some by the content.
 """
 
 from .convert import convert_file

@@ -8,7 +8,6 @@ and end without a tag are comments; "-DOCSTART-" separates sentences.
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from pathlib import Path
@@ -60,18 +59,12 @@ class Sentence(NamedTuple):
 def read_columns(
     path: Path, scheme: Scheme, options: ConvertOptions, summary: Summary
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a column file.
-
-    options: `strip_prefix` is text before every unit ("en:" in WikiANN); with `strip_position`,
-    each unit ends with the digit of its position in its word ("科0" in Weibo).
-
-    Raises ValueError (F102 to F105, F115).
-    """
+    """Yield the sentences of a column file. Raises ValueError (F102 to F105, F115)."""
     check_words(path, options)
     for is_text, lines in groupby(column_lines(path), lambda line: bool(line[1])):
         if is_text:
             rows = [_row(path, number, text, scheme, summary) for number, text in lines]
-            units = [_stripped(row.unit, options) for row in rows]
+            units = [row.unit if row.unit.isspace() else row.unit.strip() for row in rows]
             unknown = [index for index, row in enumerate(rows) if row.prefix == "?"]
             entities = _entities(path, scheme, rows, summary)
             yield Sentence(units, entities, rows[0].line, unknown)
@@ -108,7 +101,7 @@ def check_words(path: Path, options: ConvertOptions) -> None:
     """Raises ValueError (F115) if the units of the first lines are words that would be written
     together."""
     columns = (split_columns(text) for _, text in column_lines(path))
-    units = [row[0].removeprefix(options.strip_prefix) for row in islice(columns, SAMPLE) if row]
+    units = [row[0] for row in islice(columns, SAMPLE) if row]
     spaced = sum(bool(_SPACED_WORD.search(unit)) for unit in units)
     if not options.words and spaced > 0.5 * len(units):
         raise ValueError(Errors.F115.format(path=path, units=" ".join(units[:4])))
@@ -127,14 +120,6 @@ def _row(path: Path, number: int, text: str, scheme: Scheme, summary: Summary) -
         summary.count_repair("unknown tag: not annotated", error)
         prefix, label = "?", ""
     return TaggedUnit(number, unit, tag, prefix, label)
-
-
-def _stripped(unit: str, options: ConvertOptions) -> str:
-    """The unit without prefix, position and outer white space."""
-    unit = unit.removeprefix(options.strip_prefix)
-    if options.strip_position:
-        unit = unit[:1] + unit[1:].rstrip(string.digits)
-    return unit if unit.isspace() else unit.strip()
 
 
 def _entities(

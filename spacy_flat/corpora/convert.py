@@ -13,16 +13,14 @@ from spacy.tokens import Doc
 
 from ..errors import Errors
 from ..util.files import replacing
-from . import entities, pairs, parallel, poems
+from . import entities, pairs, poems
 from .columns import column_lines, schemes_of
 from .docs import new_docs
 from .formats import ConvertOptions, CorpusFormat, Summary
 from .offsets import layout_of
 from .records import has_records, read_records
 
-FORMATS: dict[str, CorpusFormat] = (
-    entities.FORMATS | pairs.FORMATS | poems.FORMATS | parallel.FORMATS
-)
+FORMATS: dict[str, CorpusFormat] = entities.FORMATS | pairs.FORMATS | poems.FORMATS
 SAMPLE = 1000  # lines by which a format is detected
 
 Fit = tuple[str, int]  # a format, and a number of columns
@@ -49,7 +47,7 @@ def read_corpus(path: Path, options: ConvertOptions) -> tuple[Summary, Iterator[
     """The Docs of a file, and counts that grow while the Docs are read. Raises ValueError as
     `convert_file`, also if there is no Doc (F010)."""
     form = FORMATS[find_format(path, options)]
-    summary = Summary(form, options.repair)
+    summary = Summary(options.repair)
 
     def read() -> Iterator[Doc]:
         for doc in form.read(path, options, summary):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -74,13 +74,9 @@ def look_up_once() -> None:
     functions of all registries and the entry points of all installed packages each time it packs
     anything: 94 % of the time that 2,000 Docs of nine characters take to be packed and unpacked."""
     for registry in (srsly.msgpack_encoders, srsly.msgpack_decoders):
-        registry.get_all = partial(_all_of, registry)
-
-
-def _all_of(registry: Registry) -> dict[str, Any]:
-    return _known(registry, len(REGISTRY))
+        registry.get_all = lambda registry=registry: _known(registry, len(REGISTRY))
 
 
 @lru_cache(maxsize=4)
-def _known(registry: Registry, registered: int) -> dict[str, Any]:
+def _known(registry: Registry, n_registered: int) -> dict[str, Any]:
     return dict(Registry.get_all(registry))

@@ -32,14 +32,8 @@ def read_annotated(path: Path, options: ConvertOptions, summary: Summary) -> Ite
     return make_docs(path, read_offsets(path, summary), options)
 
 
-_of_entities = partial(
-    CorpusFormat,
-    labels=lambda doc: [ent.label_ for ent in doc.ents],
-    takes=("coarse", "unannotated"),
-)
-_tagged = partial(
-    _of_entities, takes=("words", "strip_prefix", "strip_position", "coarse", "unannotated")
-)
+_of_entities = partial(CorpusFormat, takes=("coarse", "unannotated"))
+_tagged = partial(CorpusFormat, takes=("words", "coarse", "unannotated"))
 FORMATS: dict[str, CorpusFormat] = {
     "bio": _tagged(partial(read_tagged, scheme="bio"), "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
     "bmes": _tagged(partial(read_tagged, scheme="bmes"), "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,6 @@ class ConvertOptions:
     format: a name in `FORMATS`, or "auto" to detect it.
     repair: read defects of the annotation in the usual way, or as unknown, instead of raising.
     words: units are words, joined by spaces, not characters (or words) written together.
-    strip_prefix, strip_position: see `read_columns`.
     scores: the labels of pairs are similarity scores.
     coarse: what labels of entities stand for, as "ORG=ORG,COMPANY"; "EDU=" drops its entities.
     unannotated: labels that the file doesn't annotate.
@@ -26,8 +25,6 @@ class ConvertOptions:
     format: str = "auto"
     repair: bool = False
     words: bool = False
-    strip_prefix: str = ""
-    strip_position: bool = False
     scores: bool = False
     coarse: Sequence[str] = ()
     unannotated: Sequence[str] = ()
@@ -39,13 +36,11 @@ class CorpusFormat:
 
     read: yields the Docs of a file.
     example: the beginning of a file, for errors.
-    labels: of the annotation of a Doc, to count.
     takes: options for this format, besides `format` and `repair`.
     """
 
     read: Callable[[Path, ConvertOptions, Summary], Iterator[Doc]]
     example: str
-    labels: Callable[[Doc], Iterable[str]] = lambda doc: ()
     takes: tuple[str, ...] = ()
 
 
@@ -54,11 +49,11 @@ class Summary:
     """Counts of what is read.
 
     characters: of the texts.
+    labels: of entities, or that hold for a pair.
     skipped: records without text or label, and those that annotators skipped or rejected.
     repairs: by kind.
     """
 
-    form: CorpusFormat
     repair: bool = False
     docs: int = 0
     characters: int = 0
@@ -70,7 +65,9 @@ class Summary:
         """Count a Doc."""
         self.docs += 1
         self.characters += len(doc.text)
-        self.labels.update(self.form.labels(doc))
+        self.labels.update(ent.label_ for ent in doc.ents)
+        if doc.cats:
+            self.labels[max(doc.cats, key=lambda label: doc.cats[label])] += 1
 
     def count_repair(self, kind: str, error: str) -> None:
         """Count a defect that the caller then repairs.

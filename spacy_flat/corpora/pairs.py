@@ -1,4 +1,4 @@
-"""Corpora of pairs of texts: tables with TABs or commas, and JSON.
+"""Corpora of pairs of texts, and of texts with translations: tables with TABs or commas, and JSON.
 
 A table has two texts and a label on each line, optionally after a number. If its first line names
 the columns, they can be in any order among others:
@@ -8,11 +8,15 @@ the columns, they can be in any order among others:
 
 JSON has an object for each pair, one per line or all of them in one array. A pair becomes one Doc,
 as `similarity.pairs` says, with all labels of its file in `doc.cats`.
+
+Translations have a text, a TAB and its translation on each line, which becomes a Doc of the text
+with `doc._.translation`.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,14 +26,15 @@ from typing import Any, TypeVar
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..similarity.pairs import DIFFERENT, SAME, SIMILARITY, join_pair, mark_pair, pair_of
+from ..text.units import HAN
+from ..translator import annotations as _extensions  # noqa: F401  (doc._.translation)
 from .docs import make_doc
 from .formats import ConvertOptions, CorpusFormat, Summary
 from .records import (
     Line,
     Rows,
-    check_characters,
     csv_lines,
     parsed_records,
     require_columns,
@@ -109,11 +114,6 @@ def categories(
     return {label: {each: float(each == names[label]) for each in classes} for label in lines}
 
 
-def label_of(doc: Doc) -> str:
-    """The label that holds, or "similarity" for a score."""
-    return max(doc.cats, key=lambda label: doc.cats[label])
-
-
 def is_number(text: str) -> bool:
     try:
         return math.isfinite(float(text))
@@ -172,11 +172,34 @@ def parse_record(record: Any) -> list[str]:
         raise ValueError("its texts are not strings")
     if not isinstance(label, str | int | float | None):
         raise ValueError("its label is neither a string nor a number")
-    check_characters(left, right, str(label))
+    f"{left}{right}{label}".encode()  # raises for a surrogate, which JSON can escape
     return [left, right, "" if label is None else str(label)]
 
 
-_of_pairs = partial(CorpusFormat, labels=lambda doc: [label_of(doc)], takes=("scores",))
+# Translations
+
+
+def read_translations(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
+    """Yield the Docs of a file. Raises ValueError for a line of another form (F151) or with one
+    text (F153). Warns (W405) if texts and translations seem to be swapped."""
+    vocab = Vocab()
+    n_swapped = 0
+    for line, cells in tab_lines(path):
+        require_columns(path, line, cells, len(cells) == 2, "a text, a TAB and its translation")
+        source, translation = map(str.strip, cells)
+        if not (source and translation):
+            words = {"side": "translation" if source else "source", "problem": "is empty"}
+            raise ValueError(Errors.F153.format(path=path, line=line, **words))
+        n_swapped += bool(HAN.search(translation) and not HAN.search(source))
+        doc = make_doc(vocab, source)
+        doc._.translation = translation
+        yield doc
+    if n_swapped > 0.5 * summary.docs:
+        warning = Warnings.W405.format(path=path, n=summary.docs, swapped=n_swapped)
+        warnings.warn(warning, stacklevel=2)
+
+
+_of_pairs = partial(CorpusFormat, takes=("scores",))
 _tsv, _csv = (partial(table_cells, lines_of=lines_of) for lines_of in (tab_lines, csv_lines))
 FORMATS: dict[str, CorpusFormat] = {
     "pairs-tsv": _of_pairs(partial(read_pairs, cut=_tsv), "运费怎么算⇥邮费是多少⇥1"),
@@ -185,4 +208,5 @@ FORMATS: dict[str, CorpusFormat] = {
         partial(read_pairs, cut=record_cells),
         '{"sentence1": "运费怎么算", "sentence2": "邮费是多少", "label": 1}',
     ),
+    "parallel-tsv": CorpusFormat(read_translations, "他来了。⇥He came."),
 }

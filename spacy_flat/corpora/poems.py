@@ -19,11 +19,11 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..generator.forms import FORMS, Form
+from ..generator.forms import Form
 from ..util.files import read_text_lines
 from .docs import make_doc
 from .formats import ConvertOptions, CorpusFormat, Summary
-from .records import Line, check_characters, parsed_records
+from .records import Line, parsed_records
 
 KEYS = ("lines", "paragraphs")  # of the list of lines
 LAYOUT = '{"lines": ["…，…。", …]}'
@@ -57,16 +57,6 @@ def read_texts(path: Path, options: ConvertOptions, summary: Summary) -> Iterato
     for _, line in read_text_lines(path):
         if text := line.strip():
             yield make_doc(vocab, text)
-
-
-def form_name(text: str) -> str | None:
-    """The name of the form that a text has ("五绝", "七绝", "五律", "七律"), whatever marks end its
-    lines; None for no known one."""
-    lengths = [len(line) for line in _LINE_END.split(text)[:-1]]
-    for name, form in FORMS.items():
-        if lengths == [form.characters] * form.lines:
-            return name
-    return None
 
 
 # Poems
@@ -120,17 +110,16 @@ def lines_of(record: Any) -> list[str]:
     lines = next((record[key] for key in KEYS if key in record), None)
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise ValueError('it has no list "lines" or "paragraphs" of strings')
-    check_characters("".join(lines))
+    "".join(lines).encode()  # raises for a surrogate, which JSON can escape
     return lines
 
 
-_of_poems = partial(CorpusFormat, labels=lambda doc: [form_name(doc.text) or "another form"])
 FORMATS: dict[str, CorpusFormat] = {
-    "poems": _of_poems(
+    "poems": CorpusFormat(
         partial(read_poems, cut=blank_line_poems),
         "白日依山尽，黄河入海流。 ⏎ 欲穷千里目，更上一层楼。 ⏎⏎ 春眠…",
     ),
-    "poems-jsonl": _of_poems(
+    "poems-jsonl": CorpusFormat(
         partial(read_poems, cut=record_poems),
         '{"lines": ["白日依山尽，黄河入海流。", "欲穷千里目，…"]}',
     ),

@@ -98,10 +98,5 @@ def read_records(path: Path) -> Iterator[tuple[Line, Any]]:
             yield line, record
 
 
-def check_characters(*texts: str) -> None:
-    """Raise ValueError for a surrogate, which JSON can escape but UTF-8 can't encode."""
-    "".join(texts).encode("utf-8")
-
-
 def _first_line(path: Path) -> str:
     return next((text.strip() for _, text in read_text_lines(path) if text.strip()), "")

@@ -36,8 +36,8 @@ def test_spacy_has_the_commands() -> None:
 
 
 def test_convert_a_file_with_options(project: Path) -> None:
-    (project / "corpus.txt").write_text("en:a0 I-X\nen:b1 O\n", "utf-8")
-    options = ["--words", "--strip-prefix", "en:", "--strip-position", "--format", "bio"]
+    (project / "corpus.txt").write_text("a I-X\nb O\n", "utf-8")
+    options = ["--words", "--format", "bio"]
     assert "[F104] corpus.txt, line 1: 'I-X' continues" in failure(
         "convert", "corpus.txt", "out.spacy", *options
     )

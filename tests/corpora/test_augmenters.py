@@ -20,7 +20,7 @@ from spacy.util import registry
 from thinc.api import fix_random_seed
 
 from spacy_flat.corpora import augmenters
-from spacy_flat.corpora.augmenters import NerAugmenter, casing_augmenter, ner_augmenter
+from spacy_flat.corpora.augmenters import Augmenter, casing_augmenter, ner_augmenter
 from spacy_flat.corpora.pieces import Piece, example_of, pieces_of
 from spacy_flat.lexicon import Entry, WordList
 from spacy_flat.ner.spans import gold_annotation
@@ -56,7 +56,7 @@ def docs(draw: st.DrawFn) -> Doc:
     return doc
 
 
-def augmenter(*names: str, rate: float = 1.0, **settings: Any) -> NerAugmenter:
+def augmenter(*names: str, rate: float = 1.0, **settings: Any) -> Augmenter:
     return ner_augmenter(
         **dict.fromkeys(names, rate), **{"names": LISTS, "words": {"office": WORDS}} | settings
     )
@@ -67,7 +67,7 @@ def seeded() -> None:
     random.seed(0)
 
 
-def augmented(augment: NerAugmenter, doc: Doc, times: int = 1) -> list[Doc]:
+def augmented(augment: Augmenter, doc: Doc, times: int = 1) -> list[Doc]:
     example = Example(NLP.make_doc(doc.text), doc)
     found = [new for _ in range(times) for new in augment(NLP, example)]
     assert all(new.predicted.text == new.reference.text for new in found)
@@ -101,9 +101,6 @@ def test_pieces_are_the_text_and_its_annotation(doc: Doc) -> None:
     assert [piece for piece in pieces if piece[1]] == entities(doc)
     new = example_of(NLP, pieces, doc).reference
     assert [token.ent_iob_ for token in new] == [token.ent_iob_ for token in doc]
-
-
-# Each augmentation
 
 
 @settings(max_examples=30)
@@ -178,23 +175,16 @@ def test_lists_and_tables(seed: int, name: str) -> None:
 
 
 def test_tables_have_ordinary_cells() -> None:
-    """Cells that are not names are words and numbers, under headers of both kinds."""
-    doc = NLP.make_doc("他来了")
-    tables = variants(doc, "tables", times=500)[1::2]
-    found = [new.text for new in tables]
+    """Cells that are not names are words, in Chinese or English, and numbers."""
+    found = [new.text for new in variants(NLP.make_doc("他来了"), "tables", times=300)[1::2]]
     for pattern in (
-        r"\| .*\|\n\| --- \|",
+        r"\| .*\|\n\| ",
         r'"[^"]*": "',
-        r"(?s).*\n王芳[,\t](会议|发后|头)",
-        r"(会议|发后|头)[,\t]",
-        r"(?s).*[Mm]eeting",
-        r"(?s).*[0-9]",
+        r"(?s).*(会议|发后)",
+        r"(?s).*later",
+        "(?s).*[0-9]",
     ):
         assert any(re.match(pattern, text) for text in found), pattern
-    n_bare = sum(not new.ents for new in tables)
-    assert 0.1 < n_bare / len(tables) < 0.4
-    without = augmented(augmenter("tables", words={}), doc, 100)
-    assert not any(word in new.text for new in without for word in ENGLISH)
 
 
 @settings(max_examples=30)
@@ -204,103 +194,51 @@ def test_mixed_leaves_the_annotation(doc: Doc, seed: int) -> None:
     (new,) = variants(doc, "mixed")
     assert entities(new) == entities(doc)
     assert_rest(new, doc)
-    english = "|".join(sorted(ENGLISH.values(), key=len, reverse=True))
-    phrase = rf" ?(?:later|head)(?: (?:{english}))* ?"
-    pattern = re.escape(doc.text).replace("发后", f"(?:发后|{phrase})")
-    assert re.fullmatch(pattern, new.text, re.IGNORECASE)
+    pattern = re.escape(doc.text).replace("发后", "(?:发后| ?later ?)")
+    assert re.fullmatch(pattern, new.text)
 
 
 def test_mixed() -> None:
+    """At most three words of two characters or more, the longest at each place."""
     doc = doc_of(("会议", "ORG"), ("在会议室的头", ""))
-    found = texts(doc, "mixed", 500)
-    assert {"会议在meeting room的头", "会议在 meeting room 的头"} <= found
-    assert all(re.fullmatch("会议在 ?meeting room[a-z ]*的头", text.lower()) for text in found)
-    assert {"会议在MEETING ROOM的头", "会议在Meeting room的头"} <= found
-    assert "会议在meeting room later head的头" in found
+    assert texts(doc, "mixed") == {"会议在meeting room的头", "会议在 meeting room 的头"}
     assert texts(NLP.make_doc("没有"), "mixed") == {"没有"}
-    found = texts(NLP.make_doc("头会议，会议，会议，会议a"), "mixed")
+    found = texts(NLP.make_doc("会议，会议，会议，会议"), "mixed")
     assert {text.count("会议") for text in found} == {1, 2, 3}
-    assert not any(re.search("[a-z]a$", text, re.IGNORECASE) for text in found)
-    for text in texts(NLP.make_doc("会议会议室"), "mixed"):
-        assert not re.search("  |gmeeting", text.lower())
-    (new,) = augmented(augmenter("mixed", names={}), doc)
-    assert "会议" not in new.text[2:5]
-    with pytest.raises(ValueError, match=r"F341.*mixed"):
-        augmenter("mixed", words={})
+    names = {"names": WordList([Entry("会议", type="ORG"), Entry("Later", type="ORG")])}
+    augment = augmenter("mixed", names=names)
+    doc = NLP.make_doc("会议在发后")
+    assert {new.text for new in augmented(augment, doc, 50)} == {doc.text}
 
 
 def test_mixed_has_names_in_latin_letters() -> None:
     """The same form for one name all over the text."""
     doc = doc_of(("王芳", "PER"), ("在", ""), ("重庆", "LOC"), ("王芳", "PER"))
     names = LISTS | {"latin": WordList([Entry("Ann Lee", type="PER")])}
-    augment = augmenter("mixed", names=names)
+    augment = augmenter("mixed", names=names, words={})
     found = [entities(new) for new in augmented(augment, doc, 50)]
     assert {names[0] for names in found} == {("王芳", "PER"), ("Ann Lee", "PER")}
     assert {names[1] for names in found} == {("重庆", "LOC")}
     assert all(names[2] == names[0] for names in found)
     short = doc_of(("渝", "PER"))
     assert {new.text for new in augmented(augment, short, 20)} == {short.text}
-    doc._.coarse_labels = {"PER": ("ANY",)}
-    assert {new.text for new in augmented(augment, doc, 20)} == {doc.text}
 
 
 def test_some_persons_have_a_title() -> None:
-    """The surname is the name; prefixes and titles are outside."""
+    """The surname is the name; the title is outside of it, and no name of a corpus."""
     doc = doc_of(("王芳", "PER"), ("说，", ""), ("王芳", "PER"))
-    augment = ner_augmenter(exchange=1.0, persons=["PER"])
-    titled = [new for new in augmented(augment, doc, 900) if len(new.ents[0]) == 1]
-    assert 30 < len(titled) < 180
-    for new in titled:
-        assert new.ents[0].text == new.ents[1].text in augmenters.SURNAMES
-        before, after = new.text.split("说，")
-        assert before == after
-        assert before.strip(new.ents[0].text) in {*augmenters.PREFIXES, *augmenters.TITLES}
-    assert any(new.text.startswith("小") for new in titled)
-    assert any("老师说" in new.text for new in titled)
-
-
-def test_names_are_not_written_as_anything_else() -> None:
-    """Corpora may annotate titles, word lists have names among ordinary words, and words that are
-    no entities."""
-    titles = WordList([Entry(title, type="TITLE") for title in augmenters.TITLES])
-    others = [
-        Entry("Head", type="ORG"),
-        Entry("会议", type="ORG"),
-        Entry("杭州", type="not_entity"),
-    ]
-    names = {"titles": titles, "names": WordList([*others, Entry("王芳", type="PER")])}
-    augment = augmenter("exchange", "lists", persons=["PER"], names=names)
-    assert augment.ordinary == {"会议室": "meeting room", "发后": "later"}
-    doc = doc_of(("王芳", "PER"), ("说", ""))
-    found = augmented(augment, doc, 200)
-    for new in found[::2]:
-        if len(new.ents[0]) == 1:
-            assert len(new.text.strip(new.ents[0].text + "说")) == 1  # 老, 总: no names
-    assert not any("杭州" in new.text for new in found)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "coarse"),
-    [
-        ("老师", "说", None),
-        ("小", "说", None),
-        ("", "主任说", None),
-        ("", "说", {"PER": ("PER", "ORG")}),
-    ],
-)
-def test_no_second_title(before: str, after: str, coarse: dict[str, Any] | None) -> None:
-    doc = doc_of((before, ""), ("王芳", "PER"), (after, ""))
-    doc._.coarse_labels = coarse
-    names = {"any": WordList([Entry("王芳", type="PER")])}
-    augment = augmenter("exchange", persons=["PER"], names=names)
-    augment.pools["PER", "ORG"] = [["王芳公司"]]
-    for new in augmented(augment, doc, 200):
-        assert len(new.ents[0]) > 1
-        assert new.text.startswith(before)
-        assert new.text.endswith(new.ents[0].text + after)
-
-
-def test_persons_have_two_to_four_characters() -> None:
+    titles = WordList([Entry(title, type="TITLE") for title in augmenters.TITLES[:-1]])
+    for names, expected in (({}, {*augmenters.TITLES}), ({"t": titles}, {augmenters.TITLES[-1]})):
+        augment = ner_augmenter(exchange=1.0, persons=["PER"], names=names)
+        titled = [new for new in augmented(augment, doc, 900) if len(new.ents[0]) == 1]
+        assert 30 < len(titled) < 180
+        found = set()
+        for new in titled:
+            assert new.ents[0].text == new.ents[1].text in augmenters.SURNAMES
+            before, after = new.text.split("说，")
+            assert before == after
+            found.add(before[1:])
+        assert found <= expected
     assert {len(augmenters.made_up()) for _ in range(1000)} == {2, 3, 4}
 
 
@@ -342,8 +280,11 @@ def read(corpus: Path, **settings: Any) -> Iterator[str]:
 def test_a_corpus_gives_the_names(corpus: Path) -> None:
     assert set(read(corpus, exchange=1.0)) == {"王芳在重庆，京"}
     assert len(set(read(corpus, exchange=1.0, persons=["PER"]))) > 5
-    with pytest.warns(UserWarning, match=r"W161.*persons = \['PERSON'\]"):
-        list(read(corpus, lists=1.0, persons=["PER", "PERSON"]))
+    found = []
+    for seed in (1, 1, 2):
+        fix_random_seed(seed)
+        found.append([*read(corpus, persons=["PER"], **dict.fromkeys(OTHERS, 0.5))])
+    assert found[0] == found[1] != found[2]
 
 
 def test_names_of_one_corpus_stand_for_the_same_in_another(tmp_path: Path) -> None:
@@ -368,23 +309,11 @@ def test_names_of_one_corpus_stand_for_the_same_in_another(tmp_path: Path) -> No
         lists = [[*augment(NLP, example)][1].reference for _ in range(100)]
         assert all(ent.text in names[ent.label_] for new in lists for ent in new.ents)
         assert {ent.label_ for new in lists for ent in new.ents} == set(names)
-    doc._.coarse_labels = {"PER": ("PER", "ROLE")}  # no name stands for both
-    persons = ner_augmenter(lists=1.0, tables=1.0, persons=["PER"])
-    assert augmented(persons, doc) == [doc]
 
 
-def test_seeds(corpus: Path) -> None:
-    found = []
-    for seed in (1, 1, 2):
-        fix_random_seed(seed)
-        rates = dict.fromkeys(OTHERS, 0.5)
-        found.append([*read(corpus, persons=["PER"], **rates)])
-    assert found[0] == found[1] != found[2]
-
-
-def test_what_can_not_be(corpus: Path) -> None:
+def test_what_can_not_be() -> None:
     for rate in (-0.1, 1.5, "much", None):
-        with pytest.raises(ValueError, match="F341"):
+        with pytest.raises(ValueError, match=r"F341.*layout"):
             ner_augmenter(layout=rate)
         with pytest.raises(ValueError, match="F341"):
             casing_augmenter(lower=rate)

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.corpora.columns import Scheme, Sentence, read_columns, split_columns
-from spacy_flat.corpora.convert import FORMATS
 from spacy_flat.corpora.formats import ConvertOptions, Summary
 from spacy_flat.text.units import EntitySpan
 
@@ -21,7 +20,7 @@ SCHEMES: list[Scheme] = ["bio", "bmes", "bioes"]
 def read(path: Path, scheme: Scheme = "bio", repair: bool = False, text: str | None = None):
     if text is not None:
         path.write_bytes(text.encode("utf-8"))
-    summary, options = Summary(FORMATS[scheme], repair), ConvertOptions(words=True)
+    summary, options = Summary(repair), ConvertOptions(words=True)
     return list(read_columns(path, scheme, options, summary)), dict(summary.repairs)
 
 
@@ -165,14 +164,6 @@ def test_white_space(tmp_path: Path) -> None:
     assert entities(docs[0]) == [("乙", "X")]
 
 
-def test_prefixes_and_positions(tmp_path: Path) -> None:
-    text = "en:New B-LOC\nen:York I-LOC\n"
-    docs, _ = convert(tmp_path, text, strip_prefix="en:", words=True)
-    assert docs[0].text == "New York"
-    text = "科0\tO\n技1\tO\n30\tO\n410\tO\n"
-    assert convert(tmp_path, text, strip_position=True)[0][0].text == "科技34"
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -184,8 +175,6 @@ def test_prefixes_and_positions(tmp_path: Path) -> None:
 def test_words_that_would_be_written_together(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match="F115"):
         convert(tmp_path, text)
-    with pytest.raises(ValueError, match="F115"):
-        convert(tmp_path, text.replace("\n", "\nx:"), strip_prefix="x:", format="bio")
     assert convert(tmp_path, text, words=True)[0]
 
 

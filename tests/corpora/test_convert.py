@@ -132,7 +132,6 @@ def test_a_failed_conversion_leaves_the_old_file(tmp_path: Path) -> None:
     ("text", "options", "code"),
     [
         ('{"text": "a", "label": {}}', {"words": True}, "F174.*--words has no effect on .*cluener"),
-        ('["a", {"entities": []}]', {"strip_position": True}, "F174.*--strip-position"),
         ("好 O\n", {"scores": True}, "F174.*--scores"),
         ("好 O\n", {"format": "conll"}, r"F118.*'conll'.*auto, bio, bmes"),
     ],

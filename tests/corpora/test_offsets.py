@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.corpora.columns import Sentence
-from spacy_flat.corpora.convert import FORMATS
 from spacy_flat.corpora.formats import Summary
 from spacy_flat.corpora.offsets import layout_of, read_offsets
 from spacy_flat.text.units import EntitySpan
@@ -29,7 +28,7 @@ RESULT = [{"type": "labels", "value": VALUE}, {"type": "relation", "from_id": "a
 def read(path: Path, *records: object, repair: bool = False) -> list[Sentence]:
     path = path / "c.json"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-    return list(read_offsets(path, Summary(FORMATS["doccano"], repair)))
+    return list(read_offsets(path, Summary(repair)))
 
 
 def task(*annotations: dict[str, object], text: str = TEXT) -> dict[str, object]:
@@ -106,7 +105,7 @@ def test_malformed_records_are_never_repaired(tmp_path: Path, raw: str, problem:
     path = tmp_path / "c.json"
     path.write_text('{"text": "好", "label": {}}\n' + raw + "\n", "utf-8")
     with pytest.raises(ValueError, match=r"F156.*c\.json, line 2: ") as error:
-        list(read_offsets(path, Summary(FORMATS["doccano"], repair=True)))
+        list(read_offsets(path, Summary(repair=True)))
     assert problem in str(error.value)
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from converted import BROKEN, SPRING, TOWER, convert
 
-from spacy_flat.corpora.poems import form_name, join_lines
-from spacy_flat.generator.forms import FORMS
+from spacy_flat.corpora.poems import join_lines
 
 
 def texts(folder: Path, text: str, form: str = "poems", repair: bool = False) -> list[str]:
@@ -22,9 +21,7 @@ def records(*lines: object) -> str:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_blank_lines_are_between_poems(tmp_path: Path, end: str) -> None:
-    docs, summary = convert(tmp_path, BROKEN.replace("\n", end), format="poems")
-    assert [doc.text for doc in docs] == [TOWER, SPRING]
-    assert summary.labels == {"五绝": 2}
+    assert texts(tmp_path, BROKEN.replace("\n", end)) == [TOWER, SPRING]
 
 
 def test_json_and_lines(tmp_path: Path) -> None:
@@ -54,15 +51,6 @@ def test_notes_are_left_out(lines: list[str], text: str) -> None:
     assert join_lines(lines) == text
 
 
-def test_forms_are_told_by_their_lines() -> None:
-    for name, form in FORMS.items():
-        lines = ["山" * form.characters] * form.lines
-        assert form_name(join_lines(lines)) == name
-        assert form_name(join_lines(lines).replace("，", "？")) == name
-        assert form_name(join_lines(lines[1:])) is None
-    assert form_name("山") is None
-
-
 @pytest.mark.parametrize(("odd", "shown"), [("□", r"U\+25A1"), ("z5", "'z'"), ("{", "'{'")])
 def test_lost_characters(tmp_path: Path, odd: str, shown: str) -> None:
     text = f"{TOWER}\n\n\n春眠不觉晓，\n处处闻{odd}鸟。\n"
@@ -85,4 +73,3 @@ def test_records_without_text_are_skipped(tmp_path: Path) -> None:
     text = records([TOWER], [], ["（阙）", "。"], ["山。"])
     docs, summary = convert(tmp_path, text, format="poems-jsonl")
     assert ([doc.text for doc in docs], summary.skipped) == ([TOWER, "山。"], 2)
-    assert summary.labels == {"五绝": 1, "another form": 1}
