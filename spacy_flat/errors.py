@@ -161,10 +161,6 @@ F206 The schedule spacy-flat.warmup.v1 with shape = {shape!r} cannot have warmup
 F207 thinc's RAdam.v1 can't update the networks of this package. Choose Adam.v1, spacy-flat.AdamW.v1
   or spacy-flat.SGD.v1 in [training.optimizer], with spacy-flat.warmup.v1 as learning rate for the
   same effect.
-F208 Training has diverged: the gradient of {key} was not finite in {steps} steps in a row. Start
-  again from the last good pipeline with a lower learn_rate, a longer warm-up or clip_norm = 1.0 in
-  [training.optimizer]. If it happens in the first steps, check the pretrained vectors for values
-  that are not finite.
 
 # F23x, F24x: tags and the CRF
 F230 Entity labels must be distinct and not empty, but got {labels}.

@@ -17,7 +17,7 @@ def load_on_device(source: str, device: str = "") -> Language:
     """
     if not device:
         return spacy.load(source)
-    from .nn.devices import find_device
+    from .nn.model import find_device
 
     find_device(device)
     folder = get_package_path(source) if is_package(source) else Path(source)

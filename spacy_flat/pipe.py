@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 from spacy.language import Language
@@ -19,13 +19,12 @@ from thinc.api import Config, Model, Optimizer
 
 from .errors import Errors, Warnings
 from .initialise import extend_labels
-from .nn.model import shims_of
+from .nn.model import TorchShim, shim_of, shims_of
 from .util.options import Check, check_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from .nn.shim import TorchShim
 
 Self = TypeVar("Self", bound="NetworkPipe")
 Scorer: TypeAlias = Callable[..., dict[str, Any]]
@@ -142,9 +141,9 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         raise ValueError(Errors.F310.format(**words))
 
     @property
-    def shim(self) -> "TorchShim":
+    def shim(self) -> TorchShim:
         """Holds the network."""
-        return cast("TorchShim", self.model.shims[0])
+        return shim_of(self.model)
 
     @property
     def featuriser(self) -> Any:

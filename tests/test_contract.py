@@ -508,7 +508,8 @@ def test_worker_processes(tmp_path: Path, method: str) -> None:
     for kind in KINDS:
         nlp.add_pipe(kind.factory, source=kind.trained())
     data, script, out = (tmp_path / name for name in ("data", "workers.py", "out"))
-    texts = [text for kind in KINDS[1:] for text in kind.texts]
+    # In a row of characters that are all unknown, taggings have equal probabilities.
+    texts = [text for kind in KINDS[1:] for text in kind.texts if "１２３" not in text]
     data.write_bytes(pickle.dumps((nlp, texts)))
     script.write_text(WORKERS, encoding="utf-8")
     subprocess.run([sys.executable, script, data, method, out], check=True, timeout=200)

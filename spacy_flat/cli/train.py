@@ -71,7 +71,8 @@ def train(
         typer.Option(help="Steps between additional checkpoints; 0: at evaluations only", min=0),
     ] = 0,
 ) -> None:
-    """Train a pipeline with checkpoints. Config, options and result are those of `spacy train`.
+    """Train a pipeline with checkpoints. Config and options are those of `spacy train`, and
+    so is the result, but for random numbers.
 
     Each evaluation saves a checkpoint in the output folder's `checkpoints`, which keeps the last
     two. With --resume, an interrupted run continues from the last one and gives the same result as

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 import torch
 
 from ..util.arrays import Ints
+from .model import TorchShim
 from .network import PretrainedEmbedding, Table
-from .shim import TorchShim
 from .weights import is_matrix, quantise
 
 

@@ -2,7 +2,7 @@
 them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
@@ -18,6 +18,12 @@ from .layers import linears
 from .weights import quantise
 
 Self = TypeVar("Self", bound="EmbeddingNetwork")
+Version = list[tuple[int, int]]
+
+
+def version_of(weights: Iterable[Tensor]) -> Version:
+    """What changes as soon as one of the weights is replaced or changed in place."""
+    return [(weight.data_ptr(), weight._version) for weight in weights]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ opens it.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -19,13 +19,6 @@ from ..errors import Errors
 FORMAT = "spacy-flat.weights.v1"
 
 SCALES = ".scales_of_rows"  # after the name of a matrix of whole numbers
-
-Version = list[tuple[int, int]]
-
-
-def version_of(weights: Iterable[Tensor]) -> Version:
-    """What changes as soon as one of the weights is replaced or changed in place."""
-    return [(weight.data_ptr(), weight._version) for weight in weights]
 
 
 def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:

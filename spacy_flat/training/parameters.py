@@ -4,18 +4,15 @@ loading. thinc's own keys are numbers, assigned as models are created."""
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import torch
 from spacy.language import Language
 from thinc.api import Model, Optimizer, get_current_ops
 from thinc.optimizers import KeyT
-from thinc.shims import Shim
 from torch import Tensor, nn
 from torch.utils.dlpack import from_dlpack
 
 from ..errors import Errors
-from ..nn.encoder_shim import EncoderShim
-from ..nn.shim import TorchShim
-from ..nn.steps import PREFIX, SKIPPED, OptimizerState, key
+from ..nn.model import TorchShim
+from ..nn.optimizers import ROW_STEPS, TorchOptimizer, key_of
 
 TABLES = ("mom1", "mom2", "averages")
 
@@ -49,23 +46,16 @@ class Parameter(NamedTuple):
 
 def parameters_of(nlp: Language) -> list[Parameter]:
     """The parameters of all components, each once, in an order that only the config determines."""
-    return [parameter for path, node in named_nodes(nlp) for parameter in _of_node(path, node)]
+    return [parameter for path, node in _named_nodes(nlp) for parameter in _of_node(path, node)]
 
 
-def named_nodes(nlp: Language) -> Iterator[tuple[str, Model[Any, Any]]]:
+def _named_nodes(nlp: Language) -> Iterator[tuple[str, Model[Any, Any]]]:
     """The thinc layers of all components."""
     for name, pipe in nlp.pipeline:
         model = getattr(pipe, "model", None)
         if isinstance(model, Model):
             for number, node in enumerate(model.walk()):
                 yield f"{name}/{number}", node
-
-
-def named_shims(nlp: Language) -> Iterator[tuple[str, Shim]]:
-    """The torch networks of all components."""
-    for path, node in named_nodes(nlp):
-        for number, shim in enumerate(node.shims):
-            yield f"{path}/{number}", shim
 
 
 def _of_node(path: str, node: Model[Any, Any]) -> Iterator[Parameter]:
@@ -75,7 +65,7 @@ def _of_node(path: str, node: Model[Any, Any]) -> Iterator[Parameter]:
     for number, shim in enumerate(node.shims):
         if isinstance(shim._model, nn.Module):
             for name, parameter in shim._model.named_parameters():
-                known = key(shim.id, name) if isinstance(shim, TorchShim) else (shim.id, name)
+                known = key_of(shim.id, name) if isinstance(shim, TorchShim) else (shim.id, name)
                 yield Parameter(f"{path}/{number}/{name}", known, parameter)
 
 
@@ -85,40 +75,28 @@ def save_optimizer(optimizer: Optimizer, nlp: Language) -> tuple[dict[str, Tenso
     Raises ValueError (F442) for state that belongs to no component.
     """
     names = _names(nlp)
-    tensors = {}
-    for table in TABLES:
-        for known, value in (getattr(optimizer, table) or {}).items():
-            for part, tensor in _parts(value).items():
-                tensors[f"{table}:{part}:{_name(names, known)}"] = tensor
-    return tensors, {_name(names, known): n for known, n in optimizer.nr_update.items()}
+    tensors = {
+        f"{table}:{_name(names, key)}": _as_tensor(value).cpu().contiguous()
+        for table in TABLES
+        for key, value in (getattr(optimizer, table) or {}).items()
+    }
+    return tensors, {_name(names, key): n for key, n in optimizer.nr_update.items()}
 
 
 def load_optimizer(
     optimizer: Optimizer, nlp: Language, tensors: dict[str, Tensor], counts: dict[str, int]
 ) -> None:
     """Restore what `save_optimizer` returned in a new optimizer of the loaded pipeline."""
-    keys = {name: known for known, name in _names(nlp).items()}
-    devices = {parameter.name: parameter.weights().device for parameter in parameters_of(nlp)}
-    values: dict[tuple[str, str], dict[str, Tensor]] = {}
+    keys = {name: key for key, name in _names(nlp).items()}
+    owners = {parameter.name: parameter for parameter in parameters_of(nlp)}
     for path, tensor in tensors.items():
-        table, part, name = path.split(":", 2)
-        values.setdefault((table, name), {})[part] = tensor.to(devices[name])
-    for (table, name), parts in values.items():
-        states: dict[KeyT, Any] = getattr(optimizer, table)
-        states[keys[name]] = _value(parts, is_ours=keys[name][1].startswith(PREFIX))
+        table, name = path.split(":", 1)
+        owner = owners[name.removesuffix(ROW_STEPS)]
+        value = tensor.to(owner.weights().device)
+        is_ours = isinstance(optimizer, TorchOptimizer) and table != "averages"
+        is_array = isinstance(owner.owner, Model) and not is_ours
+        getattr(optimizer, table)[keys[name]] = as_array(value) if is_array else value
     optimizer.nr_update.update({keys[name]: n for name, n in counts.items()})
-
-
-def save_encoders(nlp: Language) -> dict[str, int]:
-    """The steps that each pretrained encoder has made, which control freezing and warm-up."""
-    return {name: shim.steps for name, shim in named_shims(nlp) if isinstance(shim, EncoderShim)}
-
-
-def load_encoders(nlp: Language, steps: dict[str, int]) -> None:
-    """Restore what `save_encoders` returned."""
-    for name, shim in named_shims(nlp):
-        if isinstance(shim, EncoderShim):
-            shim.steps = steps[name]
 
 
 def as_array(tensor: Tensor) -> Any:
@@ -126,34 +104,18 @@ def as_array(tensor: Tensor) -> Any:
     return get_current_ops().xp.from_dlpack(tensor) if tensor.is_cuda else tensor.numpy()
 
 
+def _as_tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else from_dlpack(value)
+
+
 def _names(nlp: Language) -> dict[KeyT, str]:
-    """Names by the optimizer's keys: of parameters, networks, and counts of skipped steps."""
+    """Names by the optimizer's keys: of parameters, and of the steps of their rows."""
     names = {parameter.key: parameter.name for parameter in parameters_of(nlp)}
-    names |= {key(shim.id, ""): path for path, shim in named_shims(nlp)}
-    skipped = {(number, name + SKIPPED): n + SKIPPED for (number, name), n in names.items()}
-    return names | skipped
+    rows = {(number, name + ROW_STEPS): n + ROW_STEPS for (number, name), n in names.items()}
+    return names | rows
 
 
-def _name(names: dict[KeyT, str], known: KeyT) -> str:
-    if known not in names:
-        raise ValueError(Errors.F442.format(key=known))
-    return names[known]
-
-
-def _parts(value: Any) -> dict[str, Tensor]:
-    """The state of one parameter as tensors on the CPU."""
-    if isinstance(value, OptimizerState):
-        moments = {f"moment{number}": each for number, each in enumerate(value.moments)}
-        parts = {**moments, "steps": torch.as_tensor(value.steps)}
-    else:
-        parts = {"value": value if isinstance(value, Tensor) else from_dlpack(value)}
-    return {part: each.detach().cpu().contiguous() for part, each in parts.items()}
-
-
-def _value(parts: dict[str, Tensor], is_ours: bool) -> Any:
-    """The inverse of `_parts`. is_ours: whether the parameter is one of this package's networks."""
-    if "steps" in parts:
-        moments = [parts[f"moment{number}"] for number in range(len(parts) - 1)]
-        steps = parts["steps"]
-        return OptimizerState(moments, steps if steps.dim() else int(steps))
-    return parts["value"] if is_ours else as_array(parts["value"])
+def _name(names: dict[KeyT, str], key: KeyT) -> str:
+    if key not in names:
+        raise ValueError(Errors.F442.format(key=key))
+    return names[key]

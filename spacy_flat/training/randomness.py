@@ -1,38 +1,12 @@
-"""The states of random number generators."""
+"""Random numbers of a corpus that don't depend on the training in between."""
 
 import random
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 
 T = TypeVar("T")
-
-
-def random_state() -> dict[str, Any]:
-    """The states of Python, NumPy and torch, as plain data. (CuPy gives none.)"""
-    version, numbers, gauss = random.getstate()
-    numpy: dict[str, Any] = np.random.get_state(legacy=False)
-    key = numpy["state"]["key"].tolist()
-    # Reading the states of GPUs would initialise them.
-    is_used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    return {
-        "python": [version, list(numbers), gauss],
-        "numpy": {**numpy, "state": {**numpy["state"], "key": key}},
-        "torch": _text(torch.get_rng_state()),
-        "cuda": [_text(state) for state in (torch.cuda.get_rng_state_all() if is_used else [])],
-    }
-
-
-def set_random_state(state: dict[str, Any]) -> None:
-    """Restore what `random_state` returned."""
-    version, numbers, gauss = state["python"]
-    random.setstate((version, tuple(numbers), gauss))
-    np.random.set_state(state["numpy"])
-    torch.set_rng_state(_tensor(state["torch"]))
-    for device, text in enumerate(state["cuda"][: torch.cuda.device_count()]):
-        torch.cuda.set_rng_state(_tensor(text), device)
 
 
 def with_own_randomness(items: Iterator[T]) -> Iterator[T]:
@@ -59,11 +33,3 @@ def _swap(states: tuple[Any, Any]) -> tuple[Any, Any]:
     random.setstate(states[0])
     np.random.set_state(states[1])
     return before
-
-
-def _text(state: torch.Tensor) -> str:
-    return state.numpy().tobytes().hex()
-
-
-def _tensor(text: str) -> torch.Tensor:
-    return torch.tensor(list(bytes.fromhex(text)), dtype=torch.uint8)

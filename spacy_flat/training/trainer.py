@@ -33,8 +33,8 @@ from wasabi.printer import Printer
 from ..nn.workers import Workers
 from ..util.files import remove_unfinished, replacing
 from .checkpoints import read_checkpoint, write_checkpoint
-from .parameters import load_encoders, load_optimizer, save_encoders, save_optimizer
-from .randomness import random_state, set_random_state, with_own_randomness
+from .parameters import load_optimizer, save_optimizer
+from .randomness import with_own_randomness
 from .sharing import add_labels, broadcast_weights, part_of, sum_gradients, update_without_examples
 
 Batch = Sequence[Example]
@@ -156,20 +156,13 @@ class Trainer:
 
     def _restore(self) -> None:
         """Begin at the saved state, if there is one, with the same weights in all workers."""
-        rank, random_states = self.workers.rank, []
         if self.saved is not None:
             state = self.saved.state
             load_optimizer(self.optimizer, self.nlp, self.saved.optimizer, state["counts"])
-            load_encoders(self.nlp, state["encoders"])
             for _ in range(self.progress.steps):
                 self.optimizer.step_schedules()  # type: ignore[no-untyped-call]
-            random_states = state["random"]
-        if rank:
+        if not self.workers.is_first:
             self.progress.losses = {}  # the first worker has the sums
-        if rank < len(random_states):
-            set_random_state(random_states[rank])
-        elif rank:
-            fix_random_seed(self.progress.seed + rank)
         broadcast_weights(self.nlp, self.workers)
 
     def _is_over(self) -> bool:
@@ -182,7 +175,10 @@ class Trainer:
         return bool(is_stuck or (max_steps and last >= max_steps))
 
     def _train_step(self, epoch: int, examples: Batch) -> None:
-        settings, nlp = self.settings, self.nlp
+        """Every step and worker has its own seed, so that a resumed training draws the same."""
+        settings, nlp, workers = self.settings, self.nlp, self.workers
+        numbered = self.progress.steps * workers.size + workers.rank
+        fix_random_seed((self.progress.seed + numbered) % 2**32)
         if settings["before_update"]:
             settings["before_update"](nlp, {"step": self.progress.steps, "epoch": epoch})
         for part in subdivide_batch(examples, settings["accumulate_gradient"]):  # type: ignore[no-untyped-call]
@@ -245,7 +241,6 @@ class Trainer:
     def _save(self, folder: Path) -> None:
         """Write a checkpoint. Raises ValueError (F442) for state of the optimizer that belongs to
         no component."""
-        random_states = self.workers.all_gather(random_state())
         losses = _sums(self.workers.all_gather(self.progress.losses))
         if not self.workers.is_first:
             return
@@ -254,9 +249,7 @@ class Trainer:
         state = {
             "config": self.config,
             "progress": asdict(replace(self.progress, losses=losses, seconds=seconds)),
-            "random": random_states,
             "counts": counts,
-            "encoders": save_encoders(self.nlp),
         }
 
         def write(checkpoint: Path) -> None:

@@ -48,17 +48,12 @@ def build_character_transformer(
     from ..nn.model import CheckedModel
     from .network import CharacterTransformer
 
-    shim = EncoderShim(
-        partial(CharacterTransformer.from_config, network),
-        frozen_steps=network.frozen_steps,
-        warmup_steps=network.warmup_steps,
-    )
     return CheckedModel(
         "character_transformer",
         forward,
         init=load_transformer,
         dims={"nO": None},
-        shims=[shim],
+        shims=[EncoderShim(partial(CharacterTransformer.from_config, network))],
         attrs={
             "name": name,
             "options": network,
@@ -145,7 +140,7 @@ def load_transformer(model: TransformerModel, X: object = None, Y: object = None
     model.attrs["packed"] = False
     plain = {**config.to_dict(), "_name_or_path": "", "torch_dtype": "float32"}
     sizes = {"encoder": plain, "options": options.fixed()}
-    _shim(model).adopt(CharacterTransformer(encoder), sizes)
+    _shim(model).adopt(CharacterTransformer(encoder, options), sizes)
 
 
 def forward(
@@ -161,7 +156,6 @@ def forward(
     vectors, pass_back = _shim(model).compute(
         lambda network: network(batches, len(pieces.ids))[pieces.of_characters],
         is_train=is_train,
-        fine_tune=options.fine_tune,
     )
 
     def backprop(gradient: "FullTransformerBatch") -> list[Doc]:

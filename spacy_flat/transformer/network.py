@@ -19,9 +19,10 @@ if TYPE_CHECKING:  # networks import no spaCy
 class CharacterTransformer(nn.Module):
     """A BERT or similar, whose last layer is used."""
 
-    def __init__(self, encoder: nn.Module) -> None:
+    def __init__(self, encoder: nn.Module, options: CharacterTransformerOptions) -> None:
         super().__init__()
         self.encoder = encoder
+        self.options = options
 
     @classmethod
     def from_config(
@@ -33,7 +34,7 @@ class CharacterTransformer(nn.Module):
 
         options.check_fixed(config["options"])
         hf_config = AutoConfig.for_model(**config["encoder"])
-        return cls(AutoModel.from_config(hf_config))  # type: ignore[no-untyped-call]
+        return cls(AutoModel.from_config(hf_config), options)  # type: ignore[no-untyped-call]
 
     def forward(self, batches: "Iterable[WindowBatch]", n_pieces: int) -> Tensor:
         """[P + 1, D] vectors of the pieces of all texts, and zeros."""

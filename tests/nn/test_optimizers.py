@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy
 import pytest
-import spacy
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +14,8 @@ from thinc.api import SGD as StockSGD  # noqa: N811
 from thinc.api import Adam, Linear, Optimizer, registry
 from torch import Tensor, nn
 
-from spacy_flat.nn.optimizers import SGD, AdamW, warmup
-from spacy_flat.nn.shim import TorchShim
+from spacy_flat.nn.model import TorchShim
+from spacy_flat.nn.optimizers import SGD, AdamW, TorchOptimizer, warmup
 
 ROWS, WIDTH = 6, 3
 
@@ -144,16 +143,15 @@ class TestAgainstTorch:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Adam(0.001, grad_clip=0.5, L2=0.01),
+        lambda: Adam(registry.schedules.get("warmup_linear.v1")(0.005, 3, 8), grad_clip=0.0),
         lambda: Adam(0.005, grad_clip=0.0, L2=0.1, L2_is_weight_decay=False),
-        lambda: Adam(registry.schedules.get("warmup_linear.v1")(0.05, 3, 8), grad_clip=0.3),
-        lambda: StockSGD(0.05, L2=0.1, L2_is_weight_decay=False, grad_clip=0.0),
         lambda: StockSGD(0.001, L2=0.1, grad_clip=0.0),
     ],
-    ids=["decay", "L2", "schedule", "SGD-L2", "SGD-decay"],
+    ids=["schedule", "L2", "SGD"],
 )
 @pytest.mark.parametrize("sparse", [True, False])
 def test_stock_optimizers_do_what_thinc_does(make: Callable[[], Optimizer], sparse: bool) -> None:
+    """But for clipping: here the norm is that of all parameters."""
     assert_same(run(make(), size=3.0, sparse=sparse), run_thinc(make(), size=3.0), atol=1e-5)
 
 
@@ -213,7 +211,7 @@ def test_averages_are_exact(name: str, batches: list[list[int]], decay: float) -
 
 
 def test_stock_averages_are_those_of_thinc() -> None:
-    ours, theirs = Adam(0.01), Adam(0.01)
+    ours, theirs = (Adam(0.01, grad_clip=0.0) for _ in range(2))
     shim = TorchShim(build, {})
     for step in range(60):
         backward(shim.module, step)
@@ -223,19 +221,6 @@ def test_stock_averages_are_those_of_thinc() -> None:
         for name, parameter in shim.module.named_parameters():
             expected = torch.from_numpy(theirs.averages[(1, name)]).double()
             assert torch.allclose(parameter, expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_table_may_get_a_dense_gradient_now_and_then(first: int) -> None:
-    shim, twin = TorchShim(build, {"sparse": True}), TorchShim(build, {"sparse": False})
-    one, other = optimizer_of("AdamW", use_averages=True), optimizer_of("AdamW", use_averages=True)
-    for step in range(4):
-        for network, optimizer in ((shim, one), (twin, other)):
-            backward(network.module, step)
-            if step % 2 == first:
-                network.module.table.weight.pow(2).sum().backward()
-            network.finish_update(optimizer)
-    assert_same(shim.module, twin.module)
 
 
 @pytest.mark.parametrize("sparse", [True, False])
@@ -255,35 +240,25 @@ def test_a_grown_parameter_starts_again(sparse: bool) -> None:
         )
 
 
-class TestMultipliers:
-    def changes(self, multipliers: dict[str, float]) -> dict[str, float]:
-        shim = TorchShim(build, {})
-        before = {name: p.detach().clone() for name, p in shim.module.named_parameters()}
-        backward(shim.module, 1)
-        shim.finish_update(SGD(0.01, clip_value=0.0, multipliers=multipliers))
-        after = dict(shim.module.named_parameters())
-        return {name: (after[name] - before[name]).norm().item() for name in before}
+def changes(multipliers: dict[str, float]) -> dict[str, float]:
+    shim = TorchShim(build, {})
+    before = {name: p.detach().clone() for name, p in shim.module.named_parameters()}
+    backward(shim.module, 1)
+    shim.finish_update(SGD(0.01, clip_value=0.0, multipliers=multipliers))
+    after = dict(shim.module.named_parameters())
+    return {name: (after[name] - before[name]).norm().item() for name in before}
 
-    def test_scale_the_learning_rate_by_group(self) -> None:
-        plain = self.changes({})
-        scaled = self.changes({"embeddings": 0.5, "crf": 0.0})
-        assert scaled["table.weight"] == pytest.approx(0.5 * plain["table.weight"])
-        assert scaled["crf.weight"] == 0.0 < plain["crf.weight"]
-        assert scaled["encoder.weight"] == pytest.approx(plain["encoder.weight"])
 
-    def test_upstream_is_every_thinc_layer(self) -> None:
-        plain, scaled = (thinc_weights(SGD(0.01, multipliers=m)) for m in ({}, {"upstream": 0.5}))
-        assert scaled - START == pytest.approx(0.5 * (plain - START))
-        frozen = thinc_weights(AdamW(0.01, multipliers={"upstream": 0.0}))
-        assert frozen == pytest.approx(START)
-
-    def test_an_unknown_group_is_refused_once_all_networks_are_known(self) -> None:
-        optimizer = SGD(multipliers={"crf": 2.0, "decodr": 2.0, "upstream": 1.0})
-        shim, other = TorchShim(build, {}), TorchShim(lambda config: nn.Linear(2, 2), {})
-        shim.finish_update(optimizer)
-        other.finish_update(optimizer)
-        with pytest.raises(ValueError, match=r"F205.*\['decodr'\].*'crf', 'embeddings', 'encoder'"):
-            shim.finish_update(optimizer)
+def test_multipliers_scale_the_learning_rate_by_group() -> None:
+    plain, scaled, frozen = (changes(m) for m in ({}, {"embeddings": 0.5}, {"embeddings": 0.0}))
+    assert scaled["table.weight"] == pytest.approx(0.5 * plain["table.weight"])
+    assert frozen["table.weight"] == 0.0
+    assert scaled["crf.weight"] == pytest.approx(plain["crf.weight"])
+    weight, half = (thinc_weights(SGD(0.01, multipliers=m)) for m in ({}, {"upstream": 0.5}))
+    assert half - START == pytest.approx(0.5 * (weight - START))
+    assert thinc_weights(AdamW(0.01, multipliers={"upstream": 0.0})) == pytest.approx(START)
+    with pytest.raises(ValueError, match=r"F205.*\['crf'\].*'embeddings', 'upstream'"):
+        AdamW(multipliers={"crf": 2.0})
 
 
 START = 1.0
@@ -312,29 +287,18 @@ def test_upstream_is_updated_as_torch_would(name: str) -> None:
 
 
 @pytest.mark.parametrize("make", [AdamW, lambda: Adam(0.1)], ids=["AdamW", "Adam.v1"])
-def test_steps_that_are_not_finite(make: Callable[[], Optimizer]) -> None:
-    """They are left out, and too many in a row end training."""
+def test_steps_that_are_not_finite_are_skipped(make: Callable[[], Optimizer]) -> None:
     shim, optimizer = TorchShim(build, {}), make()
-
-    def bad_step() -> None:
-        backward(shim.module, 1, [2])
-        shim.module.crf.bias.grad[0] = float("nan")
+    before = [p.detach().clone() for p in shim.module.parameters()]
+    backward(shim.module, 1, [2])
+    shim.module.crf.bias.grad[0] = float("nan")
+    with pytest.warns(UserWarning, match=r"W200.*Net"):
         shim.finish_update(optimizer)
-
-    for steps in (4, 4):
-        before = [p.detach().clone() for p in shim.module.parameters()]
-        for _ in range(steps):
-            with pytest.warns(UserWarning, match=r"W200.*Net"):
-                bad_step()
-        assert all(map(torch.equal, before, shim.module.parameters()))
-        assert all(parameter.grad is None for parameter in shim.module.parameters())
-        backward(shim.module, 1)
-        shim.finish_update(optimizer)
-    for _ in range(4):
+    assert all(map(torch.equal, before, shim.module.parameters()))
+    assert all(parameter.grad is None for parameter in shim.module.parameters())
+    if isinstance(optimizer, TorchOptimizer):
         with pytest.warns(UserWarning, match="W200"):
-            bad_step()
-    with pytest.raises(ValueError, match=r"F208.*Net.*5 steps.*learn_rate"):
-        bad_step()
+            assert thinc_weights(optimizer, (math.inf,)) == START
 
 
 class TestWarmup:
@@ -346,24 +310,9 @@ class TestWarmup:
         assert rates[15] == math.sqrt(4 / 16)
 
     def test_a_number_of_steps_that_is_not_known(self) -> None:
-        optimizer: dict[str, Any] = {
-            "@optimizers": "spacy-flat.SGD.v1",
-            "learn_rate": {
-                "@schedules": "spacy-flat.warmup.v1",
-                "initial_rate": 1.0,
-                "warmup_steps": 2,
-                "total_steps": "${training.max_steps}",
-                "shape": "linear",
-            },
-        }
-        nlp = spacy.blank("zh")
-        nlp.config["training"]["optimizer"] = optimizer
-        optimizer = nlp.resume_training()
-        rates = []
-        for _ in range(5):
-            rates.append(optimizer.learn_rate)
-            optimizer.step_schedules()
-        assert rates == [0.5, 1.0, 1.0, 1.0, 1.0]
+        """As in the optimizer of `nlp.resume_training`, whose config isn't interpolated."""
+        rates = warmup(1.0, 2, "${training.max_steps}", "linear")
+        assert list(islice(rates, 5)) == [0.5, 1.0, 1.0, 1.0, 1.0]
 
     @pytest.mark.parametrize("arguments", [(-1,), (5, 5, "linear"), (5, 0, "linear")])
     def test_refuses_what_cannot_be(self, arguments: Any) -> None:
@@ -379,6 +328,7 @@ def test_warm_up_in_a_loop_that_only_updates(stepped: bool) -> None:
     rates = []
     for _ in range(2):
         for shim in shims:
+            backward(shim.module, 1)
             shim.finish_update(optimizer)
             rates.append(optimizer.learn_rate)
         if stepped:

@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 from similarity.conftest import examples_of as pair_examples
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
+from spacy.util import registry
 from thinc.api import Config
 from translator.conftest import PAIRS as TRANSLATIONS
 from wasabi.printer import Printer
@@ -122,6 +123,35 @@ def config_of(folder: Path, nlp: Language, docs: Sequence[Doc], **training: Any)
         **training,
     }
     return config
+
+
+# Linear in the gradients: where Adam would make much of a rounding error.
+SGD = {
+    "@optimizers": "spacy-flat.SGD.v1",
+    "learn_rate": 0.002,
+    "clip_value": 0.0,
+    "use_averages": True,
+}
+
+
+def plain(folder: Path, kind: str, **training: object) -> Config:
+    """A training without random numbers but those of the corpus."""
+    config = make_config(folder, kind, dropout=0.0, optimizer=SGD, **training)
+    for name, component in config["components"].items():
+        switch_off(component, name)
+    return config
+
+
+def switch_off(block: dict[str, Any], name: str) -> None:
+    if "variant" in block:
+        options = vars(registry.misc.get(block["@misc"])(variant=block["variant"]))
+        hidden = {key: value for key, value in options.items() if key not in block}
+        block["variant"] = hidden
+    for key, value in block.items():
+        if isinstance(value, dict):
+            switch_off(value, key)
+        elif key.endswith(("dropout", "_rate")) or key == "label_smoothing":
+            block[key] = 0.0
 
 
 class StopError(Exception):

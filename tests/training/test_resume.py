@@ -33,13 +33,15 @@ from .conftest import (
     docs_of,
     forked,
     make_config,
+    plain,
     run,
     weights,
 )
 
 
 def test_result_is_that_of_spacy_train(tmp_path: Path) -> None:
-    config = make_config(tmp_path, "ner")
+    """But for the random numbers of dropout."""
+    config = plain(tmp_path, "ner")
     config["training"]["logger"] = {"@loggers": "test.silent"}
     (tmp_path / "spacy").mkdir()
     nlp, _ = spacy_train(init_nlp(config), tmp_path / "spacy")

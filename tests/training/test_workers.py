@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import spacy
@@ -14,8 +13,6 @@ import torch
 from blocks import pipe_config
 from ner.conftest import HASH_EMBED, LISTENER
 from spacy.training import Example
-from spacy.util import registry
-from thinc.api import Config
 from torch import Tensor
 
 from spacy_flat.nn.workers import Workers, all_reduce_sum
@@ -25,43 +22,18 @@ from spacy_flat.training.trainer import Trainer
 from .conftest import (
     ALONE,
     KINDS,
+    SGD,
     SIZES,
     assert_same_weights,
     config_of,
     docs_of,
     make_config,
+    plain,
     run,
+    switch_off,
     weights,
     with_workers,
 )
-
-# Linear in the gradients: where Adam would make much of a rounding error.
-SGD = {
-    "@optimizers": "spacy-flat.SGD.v1",
-    "learn_rate": 0.002,
-    "clip_value": 0.0,
-    "use_averages": True,
-}
-
-
-def plain(folder: Path, kind: str, **training: object) -> Config:
-    """A training without random numbers but those of the corpus."""
-    config = make_config(folder, kind, dropout=0.0, optimizer=SGD, **training)
-    for name, component in config["components"].items():
-        switch_off(component, name)
-    return config
-
-
-def switch_off(block: dict[str, Any], name: str) -> None:
-    if "variant" in block:
-        options = vars(registry.misc.get(block["@misc"])(variant=block["variant"]))
-        hidden = {key: value for key, value in options.items() if key not in block}
-        block["variant"] = hidden
-    for key, value in block.items():
-        if isinstance(value, dict):
-            switch_off(value, key)
-        elif key.endswith(("dropout", "_rate")) or key == "label_smoothing":
-            block[key] = 0.0
 
 
 @pytest.mark.parametrize("kind", KINDS)

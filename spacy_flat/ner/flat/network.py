@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from ...nn.attention import Relation
 from ...nn.layers import Dropout, Positions
-from ...nn.network import PretrainedEmbedding, Sizes
-from ...nn.weights import Version, version_of
+from ...nn.network import PretrainedEmbedding, Sizes, Version, version_of
 from ...util.arrays import Ints
 from ..batch import LatticeBatch
 from ..network import TaggingNetwork, make_layer
