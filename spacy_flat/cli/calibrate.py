@@ -99,9 +99,9 @@ def report(found: Any) -> None:
     ]
     cells = [(name, f"{before:.4f}", f"{after:.4f}") for name, before, after in rows]
     msg.table(cells, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
-    if found.is_at_limit or number < MIN_EXAMPLES:
+    if number < MIN_EXAMPLES:
         size = counted(number, "entity" if is_of_entities else "pair")
-        msg.warn(f"Only {size}, or all of them right: the probabilities may be wrong on others")
+        msg.warn(f"Only {size}: the probabilities may be wrong on other texts")
     if not is_of_entities and found.threshold is not None:
         weights = f"Weight of the cosine {found.cosine:.4f}, bias {found.bias:.4f}"
         msg.info(f"{weights}, threshold {found.threshold:.4f}")

@@ -151,7 +151,7 @@ class Snapshot:
 
     def normalise(self, word: str) -> str:
         """A word as it is stored."""
-        return _remove_zero_width(word).strip()
+        return word.translate(_REMOVE_ZERO_WIDTH).strip()
 
     def is_searchable(self, word: str) -> bool:
         """Whether a word, as it is stored, can be one of the lexicon."""
@@ -161,8 +161,9 @@ class Snapshot:
         """See `Lexicon.match`."""
         # No word has a surrogate, which can't be searched.
         joined = _SURROGATE.sub(SEPARATOR, SEPARATOR.join(texts))
-        starts, lengths, words = self._search(_remove_zero_width(joined))
-        if _has_zero_width(joined):
+        visible = joined.translate(_REMOVE_ZERO_WIDTH)
+        starts, lengths, words = self._search(visible)
+        if len(visible) < len(joined):
             places = np.array([n for n, char in enumerate(joined) if char not in ZERO_WIDTH])
             ends = places[starts + lengths - 1] + 1
             starts = places[starts]
@@ -339,33 +340,21 @@ class Snapshot:
 def find_all(automata: Sequence[Automaton], text: str, longest: int) -> Hits:
     """All occurrences of words, [M].
 
-    longest: characters of the longest word. Pieces overlap by one less.
+    longest: characters of the longest word. Pieces of the text overlap by one less.
     """
     found = [np.zeros((0, 3), np.int64)]
     for offset in range(0, len(text), PIECE):
-        rows = _find_piece(automata, text[offset : offset + PIECE + longest - 1])
-        found.append(rows + np.array([offset, offset, 0]))
+        piece = text[offset : offset + PIECE + longest - 1]
+        for automaton in automata:
+            matches = automaton.matcher.find_overlapping(piece)
+            # Flat, since numpy reads numbers several times as fast as tuples of them.
+            flat = np.fromiter(chain.from_iterable(matches), np.int64, 3 * len(matches))
+            rows = flat.reshape(-1, 3)
+            own = rows[rows[:, 0] < PIECE]  # the others belong to the next piece
+            found.append(own + np.array([offset, offset, automaton.first]))
     starts, ends, words = np.concatenate(found).T
-    return starts, (ends - starts).astype(np.int32), words.astype(np.int32)
-
-
-def _find_piece(automata: Sequence[Automaton], piece: str) -> Int32s:
-    """Start, end and id of the matches that start in the first PIECE characters, [M, 3], sorted."""
-    found = [np.zeros((0, 3), np.int32)]
-    for automaton in automata:
-        matches = automaton.matcher.find_overlapping(piece)
-        # Flat, since numpy reads numbers several times as fast as tuples of them.
-        flat = np.fromiter(chain.from_iterable(matches), np.int32, 3 * len(matches))
-        rows = flat.reshape(-1, 3)
-        rows[:, 2] += automaton.first
-        found.append(rows)
-    rows = np.concatenate(found)
-    # 16 bits hold the offsets in a piece with its overlap, and sort fastest.
-    start, end = rows[:, :2].astype(np.uint16).T
-    # One automaton's matches come sorted by end, and the sort is stable.
-    rows = rows.take(np.lexsort((end, start) if len(automata) > 1 else (start,)), axis=0)
-    # The others belong to the next piece.
-    return rows[: np.searchsorted(rows[:, 0], PIECE)]
+    order = np.lexsort((ends, starts))
+    return starts[order], (ends - starts)[order].astype(np.int32), words[order].astype(np.int32)
 
 
 def _merge(found: Hits, others: Hits) -> Hits:
@@ -386,14 +375,6 @@ def _fold_case(text: str) -> str:
     """Lower case of the same length."""
     # "İ" would become two characters, and "Σ" depends on its place in a word.
     return text.replace("İ", "i").lower().replace("ς", "σ")
-
-
-def _has_zero_width(text: str) -> bool:
-    return any(char in text for char in ZERO_WIDTH)  # much faster than a regular expression
-
-
-def _remove_zero_width(text: str) -> str:
-    return text.translate(_REMOVE_ZERO_WIDTH) if _has_zero_width(text) else text
 
 
 def _cuts(text: str) -> Bools | None:

@@ -15,7 +15,7 @@ from ..util.arrays import Float64s
 from ..util.probabilities import (
     MAX_TEMPERATURE,
     MIN_TEMPERATURE,
-    FittedTemperature,
+    Calibration,
     calibration_error,
 )
 from .decoding import Decoding, find_entities, span_probabilities
@@ -30,20 +30,10 @@ _STEP = 1e-3  # in such a logarithm
 
 
 @dataclass(frozen=True)
-class EntityCalibration(FittedTemperature):
-    """The effect of a new temperature on the entities found.
-
-    ece: the expected calibration error. nll: the mean negative log-likelihood of their being right
-    or wrong, in nats.
-    """
+class EntityCalibration(Calibration):
+    """The effect of a new temperature on the entities found, which are right or wrong."""
 
     entities: int
-    temperature_before: float
-    temperature_after: float
-    ece_before: float
-    ece_after: float
-    nll_before: float
-    nll_after: float
 
 
 def fit(

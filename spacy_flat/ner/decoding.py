@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ..text.units import EntitySpan, Segment, Units, divide_segments, join_segments
+from ..text.units import EntitySpan, Segment, Units, divide_segments
 from ..util.probabilities import best_combinations
 from .constraints import Labels, SpanConstraints, UnitRules, doc_labels, rules_of
 from .lattice import Arcs, Lattice, Scores
@@ -224,7 +224,7 @@ def _joined(
         same: dict[tuple[EntitySpan, ...], float] = {}
         choices = [[(odds, s) for s, odds in parts[each].alternatives] for each in segments]
         for total, combination in best_combinations(choices, decoding.alternatives):
-            joined = sorted({*fixed, *join_segments(segments, combination)})
+            joined = sorted({*fixed, *chain(*divide_segments(segments, combination))})
             key = tuple(text.to_characters(joined))
             same[key] = same.get(key, 0) + math.exp(total)
         likely = sorted(same.items(), key=lambda each: -each[1])

@@ -13,7 +13,7 @@ from ..util.arrays import Bools, Floats, Ints
 from ..util.probabilities import (
     MAX_TEMPERATURE,
     MIN_TEMPERATURE,
-    FittedTemperature,
+    Calibration,
     calibration_error,
     log_softmax,
 )
@@ -26,23 +26,15 @@ MAX_WEIGHT = 1000.0
 
 
 @dataclass(frozen=True)
-class PairCalibration(FittedTemperature):
+class PairCalibration(Calibration):
     """The effect of calibration on some pairs.
 
-    ece: the expected calibration error, as in `pairs_ece`.
-    nll: the mean negative log-likelihood of the gold classes, in nats.
     cosine: weight of the cosine of two texts in the logit of the positive one of two classes.
     bias: added to that logit, after the temperature.
     threshold: the most accurate threshold on the probability of the positive class.
     """
 
     pairs: int
-    temperature_before: float
-    temperature_after: float
-    ece_before: float
-    ece_after: float
-    nll_before: float
-    nll_after: float
     cosine: float = 0.0
     bias: float = 0.0
     threshold: float | None = None
@@ -55,9 +47,8 @@ class PairCalibration(FittedTemperature):
         after: tuple[float, tuple[float, float]],
     ) -> "PairCalibration":
         """before, after: temperatures and `errors_of`."""
-        (t_before, errors_before), (t_after, errors_after) = before, after
-        errors = (each for both in zip(errors_before, errors_after, strict=True) for each in both)
-        return cls(pairs, t_before, t_after, *errors)
+        (t_before, (ece_before, nll_before)), (t_after, (ece_after, nll_after)) = before, after
+        return cls(t_before, t_after, ece_before, ece_after, nll_before, nll_after, pairs)
 
 
 def errors_of(probabilities: Floats, gold: Ints) -> tuple[float, float]:

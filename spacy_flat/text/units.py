@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -72,20 +72,12 @@ class Units:
     ends: Ints  # [N]
 
     @classmethod
-    def of(cls, doc: Doc, unit: Unit) -> Units:
-        """All characters or tokens of a Doc."""
-        if unit == "char":
-            return cls.characters(doc.text)
-        return cls(unit, doc.text, *token_ends(doc))
-
-    @classmethod
     def as_read(cls, doc: Doc, unit: Unit) -> Units:
         """As networks read a Doc: without characters of zero width, and with tokens of lines in
         capitals in lower case."""
         if unit == "char":
             return cls.visible_characters(doc.text)
-        units = cls.of(doc, unit)
-        return replace(units, text=lower_capitals(units.text))
+        return cls(unit, lower_capitals(doc.text), *token_ends(doc))
 
     @classmethod
     def characters(cls, text: str) -> Units:
@@ -236,13 +228,6 @@ def _last(places: list[int], start: int, limit: int) -> int:
     return places[number - 1] if number and places[number - 1] > start else 0
 
 
-def join_segments(
-    segments: Sequence[Segment], found: Sequence[Sequence[EntitySpan]]
-) -> list[EntitySpan]:
-    """Join the entities of a text's segments; see `divide_segments`."""
-    return [span for spans in divide_segments(segments, found) for span in spans]
-
-
 def divide_segments(
     segments: Sequence[Segment], found: Sequence[Sequence[EntitySpan]]
 ) -> Iterator[list[EntitySpan]]:
@@ -321,17 +306,11 @@ class Simplifier:
         return cls("".join(pair for old, new, pair in pairs if old <= new))
 
     def __call__(self, text: str) -> str:
-        table = self._table
-        # Few texts have any, and `translate` takes much longer than a search.
-        return text.translate(table) if table and self._pattern.search(text) else text
+        return text.translate(self._table)
 
     @cached_property
     def _table(self) -> dict[int, str]:
         return str.maketrans(dict(zip(self.pairs[::2], self.pairs[1::2], strict=True)))
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return re.compile(f"[{self.pairs[::2]}]")
 
 
 @cache

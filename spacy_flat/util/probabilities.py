@@ -1,6 +1,7 @@
 """Probabilities: log-softmax without torch, calibration, and the best combinations of choices."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, TypeVar
 
@@ -25,15 +26,20 @@ def log_softmax(logits: Floats) -> Floats:
     return normalised
 
 
-class FittedTemperature:
-    """The base of reports of a fitted temperature."""
+@dataclass(frozen=True)
+class Calibration:
+    """The effect of calibration on predictions.
 
+    ece: the expected calibration error.
+    nll: the mean negative log-likelihood of what is right, in nats.
+    """
+
+    temperature_before: float
     temperature_after: float
-
-    @property
-    def is_at_limit(self) -> bool:
-        """Whether the best temperature is at its limit."""
-        return not MIN_TEMPERATURE * 1.001 < self.temperature_after < MAX_TEMPERATURE / 1.001
+    ece_before: float
+    ece_after: float
+    nll_before: float
+    nll_after: float
 
 
 def calibration_error(confidence: Float64s, is_right: Bools) -> float:

@@ -76,7 +76,7 @@ def test_the_best_of_all_sequences(scheme: Scheme, labels: tuple[str, ...], unit
     texts = []
     for _ in range(40):
         words = choice.choices(PIECES, k=choice.randint(1, 3))
-        texts.append(Units.of(Doc(vocab, words, [False] * len(words)), unit))
+        texts.append(Units.as_read(Doc(vocab, words, [False] * len(words)), unit))
     scores = noise.normal(size=(len(texts), max(map(len, texts)), len(tags)))
     scores[:, :, OUTSIDE] -= 1
     expected = [best_by_enumeration(*each, crf, tags) for each in zip(texts, scores, strict=True)]

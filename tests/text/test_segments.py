@@ -1,6 +1,6 @@
 """Long texts are split into segments, and what is found in these is joined."""
 
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import pytest
 import spacy
@@ -11,7 +11,7 @@ from spacy_flat.text.units import (
     EntitySpan,
     Segment,
     Units,
-    join_segments,
+    divide_segments,
     part_in,
     spans_in,
     split_texts,
@@ -53,7 +53,7 @@ def found_in(segment: Segment, spans: list[EntitySpan]) -> list[EntitySpan]:
 
 
 def joined(segments: list[Segment], spans: list[EntitySpan]) -> list[EntitySpan]:
-    return join_segments(segments, [found_in(part, spans) for part in segments])
+    return [*chain(*divide_segments(segments, [found_in(part, spans) for part in segments]))]
 
 
 @given(texts, limits)
@@ -100,7 +100,7 @@ def test_where_texts_are_split(text: str, limits: tuple[int, ...], expected: str
     ],
 )
 def test_where_texts_of_tokens_are_split(text: str, first: str) -> None:
-    units = Units.of(spacy.blank("xx")(text), "token")
+    units = Units.as_read(spacy.blank("xx")(text), "token")
     segment = split(units, 8, 2)[0]
     assert " ".join(units.strings(segment.start, segment.end)) == first
 
@@ -132,7 +132,8 @@ def test_where_two_segments_meet(
 ) -> None:
     segments = [Segment(0, 0, 10), Segment(0, 4, 14)]
     found = [[EntitySpan(*each, "L") for each in left], [EntitySpan(*each, "R") for each in right]]
-    assert [(label, start, end) for start, end, label in join_segments(segments, found)] == expected
+    kept = chain(*divide_segments(segments, found))
+    assert [(label, start, end) for start, end, label in kept] == expected
 
 
 @given(annotated(), st.integers(0, 60), st.integers(1, 60))

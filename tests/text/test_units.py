@@ -22,7 +22,7 @@ def docs(draw: st.DrawFn) -> Doc:
 
 @given(docs())
 def test_units_are_characters_or_tokens(doc: Doc) -> None:
-    chars, tokens = Units.of(doc, "char"), Units.of(doc, "token")
+    chars, tokens = Units.as_read(doc, "char"), Units.as_read(doc, "token")
     assert chars.strings(0, len(chars)) == list(doc.text)
     assert tokens.strings(0, len(tokens)) == [token.text for token in doc]
     heads, tails = token_ends(doc)
@@ -33,7 +33,7 @@ def test_units_are_characters_or_tokens(doc: Doc) -> None:
 @given(docs(), st.data())
 def test_spans_of_units_come_back(doc: Doc, data: st.DataObject) -> None:
     """Through characters, but for white space, which is never an entity's end."""
-    units = Units.of(doc, data.draw(st.sampled_from(["char", "token"])))
+    units = Units.as_read(doc, data.draw(st.sampled_from(["char", "token"])))
     ends = sorted(data.draw(st.sets(st.integers(0, len(units)), max_size=6)))
     spans = [
         EntitySpan(start, end, "LOC") for start, end in zip(ends[::2], ends[1::2], strict=False)
@@ -61,7 +61,7 @@ def test_spans_of_units_come_back(doc: Doc, data: st.DataObject) -> None:
 def test_entities_that_cut_tokens_take_those_that_they_touch(
     spans: list[tuple[int, int]], expected: list[tuple[int, int]]
 ) -> None:
-    units = Units.of(Doc(VOCAB, ["南京市", "长江", "大桥"], [False] * 3), "token")
+    units = Units.as_read(Doc(VOCAB, ["南京市", "长江", "大桥"], [False] * 3), "token")
     found = units.from_characters([EntitySpan(*span, "LOC") for span in spans])
     assert [span[:2] for span in found] == expected
 

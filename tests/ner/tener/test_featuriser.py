@@ -34,7 +34,7 @@ ANN = 11957940740637538957  # blake2b of 8 bytes, little-endian
 
 
 def units(text: str, unit: Any) -> Units:
-    return Units.of(EN.make_doc(text), unit)
+    return Units.as_read(EN.make_doc(text), unit)
 
 
 def encoder(unit: Any = "token", vectors: TextVectors | None = None, **options: Any) -> Vocabulary:
