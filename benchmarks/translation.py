@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import plain_seq2seq
@@ -76,11 +77,12 @@ def translator_of(path: Path) -> Seq2SeqTranslator:
 def score_rows(pipelines: Pipelines, dev: Sequence[Doc]) -> Iterator[list[str]]:
     for name, translator in pipelines.items():
         for beam in (1, 5):
+            translator.beam = beam
+            yield row(f"{name}, beam {beam}", partial(translations, translator), dev)
 
-            def translate(texts: list[str], beam: int = beam) -> list[str]:
-                return [own[0].text for own in translator.translate(texts, beam=beam)]  # noqa: B023
 
-            yield row(f"{name}, beam {beam}", translate, dev)
+def translations(translator: Seq2SeqTranslator, texts: list[str]) -> list[str]:
+    return [each.text for each in translator.translate(texts)]
 
 
 def row(name: str, translate: Callable[[list[str]], list[str]], dev: Sequence[Doc]) -> list[str]:
@@ -106,7 +108,7 @@ def name_rows(pipelines: Pipelines, docs: WithNames, known: dict[str, str]) -> I
         translator.names = known
         for carried in (False, True):
             translator.carry_names = carried
-            found = [own[0].text for own in translator.translate([doc for doc, _ in docs])]
+            found = [each.text for each in translator.translate([doc for doc, _ in docs])]
             counts = [count(text, own) for text, (_, own) in zip(found, docs, strict=True)]
             n_names = sum(len(expected) for _, expected in docs)
             share = 1 - sum(missing for missing, _ in counts) / n_names

@@ -291,12 +291,10 @@ F395 {path}: contains other files: {names}. They might be overwritten. Choose an
   folder.
 
 # F40x, F42x, F43x: the translator; parallel corpora
-F400 Component {name!r} can't learn from any of the {n} training pairs: each has a side of more than
-  {longest} characters. Cut the texts into sentences, or raise longest_pair in
-  [components.{name}.model.text].
-F403 Can't initialise {name!r}: no training example has a text and a translation in
-  doc._.translation. Convert the corpus with `python -m spacy flat convert`, or set
-  doc._.translation of the reference Docs.
+F403 Can't initialise {name!r}: of {n} training examples with a text and a translation in
+  doc._.translation, none has a text of at most {longest} characters. Convert the corpus with
+  `python -m spacy flat convert`, set doc._.translation of the reference Docs, cut the texts into
+  sentences, or raise longest_pair in [components.{name}.model.text].
 F425 {path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. Correct
   the line, or make it a comment with #.
 F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete one
@@ -363,8 +361,6 @@ W304 {name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} 
 W306 {name}: without training examples, the component stays untrained. To use a trained one, set
   source in [components.{name}].
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
-W400 {name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} characters.
-  Cut the texts into sentences, or raise longest_pair in [components.{name}.model.text].
 W403 {name}: no component before it finds entities, so it makes up names: 北京 may become "Tokyo".
   Put a recogniser before it: nlp = spacy.load("zh_flat_msra"), then nlp.add_pipe({name!r},
   source=spacy.load("zh_seq2seq_tatoeba")). To translate without one, set carry_names = false.

@@ -113,7 +113,7 @@ def entities(doc: Doc) -> Written:
 
 
 def translations(doc: Doc) -> Written:
-    found = doc._.translation, doc._.translation_ents, doc._.translation_sents
+    found = doc._.translation, doc._.translation_ents
     return tuple(map(str, found))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..translator.writing import Translation
 
-Write = Callable[["Doc", Sequence["Translation"]], object]
+Write = Callable[["Doc", "Translation"], object]
 
 
 def translate(
@@ -38,14 +38,11 @@ def translate(
         typer.Option(
             "--output",
             "-o",
-            help="File to write to, line by line: .txt (best translations) or .jsonl (with scores "
+            help="File to write to, line by line: .txt (translations) or .jsonl (with scores "
             "and entities)",
             dir_okay=False,
         ),
     ] = None,
-    n_best: Annotated[
-        int, typer.Option("--n-best", "-n", help="Translations per text, at most --beam", min=1)
-    ] = 1,
     beam: Annotated[int | None, typer.Option(help="Beam width", min=1, max=100)] = None,
     names: Annotated[
         Path | None, typer.Option(help="List of names: name TAB translation", exists=True)
@@ -90,10 +87,10 @@ def translate(
         for batch in minibatch(chain([first], wanted), 256):  # type: ignore[no-untyped-call]
             with nlp.memory_zone(), nlp.select_pipes(enable=before):
                 docs = list(nlp.pipe(batch))
-                found = translator.translate(docs, n_best=n_best, glossary=terms)
-                translator.set_annotations(docs, [best[0] for best in found])
-                for doc, best in zip(docs, found, strict=True):
-                    write(doc, best)
+                found = translator.translate(docs, glossary=terms)
+                translator.set_annotations(docs, found)
+                for doc, translation in zip(docs, found, strict=True):
+                    write(doc, translation)
             bar.update(len(batch))
     if output is not None:
         msg.good(str(output))
@@ -101,33 +98,29 @@ def translate(
 
 @contextmanager
 def writing(output: Path | None) -> Iterator[Write]:
-    """A function that shows a text and its translations, or writes them to the file."""
+    """A function that shows a text and its translation, or writes them to the file."""
     if output is None:
         yield show
         return
     line = json_line if output.suffix == ".jsonl" else txt_line
     with replacing(output) as temporary, temporary.open("w", encoding="utf-8") as file:
-        yield lambda doc, best: file.write(f"{line(doc.text, best)}\n")
+        yield lambda doc, translation: file.write(f"{line(doc.text, translation)}\n")
 
 
-def show(doc: Doc, best: Sequence[Translation]) -> None:
+def show(doc: Doc, translation: Translation) -> None:
     msg.divider(doc.text)
     show_translation(doc)
-    if len(best) > 1:
-        msg.table([(f"{each.score:.4f}", each.text) for each in best])
 
 
-def txt_line(text: str, best: Sequence[Translation]) -> str:
-    return " ".join(best[0].text.splitlines())
+def txt_line(text: str, translation: Translation) -> str:
+    return " ".join(translation.text.splitlines())
 
 
-def json_line(text: str, best: Sequence[Translation]) -> str:
-    translations = [
-        {
-            "text": each.text,
-            "score": round(each.score, 4),
-            "ents": [ent._asdict() for ent in each.ents],
-        }
-        for each in best
-    ]
-    return json.dumps({"text": text, "translations": translations}, ensure_ascii=False)
+def json_line(text: str, translation: Translation) -> str:
+    found = {
+        "text": text,
+        "translation": translation.text,
+        "score": round(translation.score, 4),
+        "ents": [ent._asdict() for ent in translation.ents],
+    }
+    return json.dumps(found, ensure_ascii=False)

@@ -3,10 +3,8 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from numbers import Integral
-from pathlib import Path
-from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 import spacy
 from spacy.language import Language
@@ -17,15 +15,13 @@ from ..errors import Errors, Warnings
 from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
 from ..text.units import EntitySpan, Units
 from ..util.messages import logger
-from ..util.options import Check, check_of, require, require_string
-from .annotations import TranslationEnt
-from .corpus import is_scored_only
+from ..util.options import Check, require, require_string
 from .decoding import BeamSearch
 from .featuriser import TranslationFeaturiser
 from .model import BatchScores, IdPair, batches, initialise, network_of
 from .names import NameTable, Placeholder, common_names, is_name_list
 from .placeholders import entity_names, placeholders, with_terms
-from .scores import score_translations
+from .scores import TranslationEnt, is_scored_only, score_translations
 from .training import Texts, all_texts, encode, joined
 from .writing import Translation, translate
 
@@ -55,16 +51,15 @@ class Seq2SeqTranslator(NetworkPipe):
         Only matters if beam is above 1.
     max_ratio: maximum pieces of a translation for each character of the sentence, plus 10.
     no_repeat_ngram: no sequence of this many pieces may occur twice in a sentence; 0 allows all.
-    carry_names: translate entities of the Doc with the list of names or in pinyin, each exactly
-        once.
-    pinyin: write names missing from the list in English: some 700 well-known ones by their common
-        name, other people and places in pinyin (needs pypinyin).
+    carry_names: translate entities of the Doc, each exactly once: with the list of names, some 700
+        well-known ones by their common English name, other people and places in pinyin (needs
+        pypinyin).
     placeholder_rate: share of the names on both sides of training pairs to replace with
         placeholders: names of the list, words in Latin letters and numbers.
     join_rate: share of training pairs to join with the one before, so that the network learns
         longer texts with more names.
-    entities: a pipeline, or its name or path, loaded on first use, whose entities of the
-        translation join `doc._.translation_ents`. A pipeline itself isn't saved.
+    entities: name or path of a pipeline, loaded on first use, whose entities of the translation
+        join `doc._.translation_ents`.
     """
 
     beam: int = setting(1, min=1, max=100)
@@ -72,27 +67,20 @@ class Seq2SeqTranslator(NetworkPipe):
     max_ratio: float = setting(2.0, min=0.01, max=100)
     no_repeat_ngram: int = setting(5, min=0)
     carry_names: bool = setting(True)
-    pinyin: bool = setting(True)
     placeholder_rate: float = setting(0.5, min=0, max=1)
     join_rate: float = setting(0.0, min=0, max=1)
-    entities: str | Path | Language | None = setting(
-        None,
-        Check(
-            "a pipeline, or its name or path",
-            lambda value: (
-                isinstance(value, NoneType | Language | Path)
-                or (isinstance(value, str) and bool(value.strip()))
-            ),
-        ),
-    )
+    entities: str | None = setting(None)
 
     def __init__(
-        self, *args: Any, scorer: Scorer | None = score_translations, **settings: Any
+        self,
+        *args: Any,
+        scorer: Scorer | None = score_translations,
+        pinyin: Literal[True] = True,  # in configs of earlier versions
+        **settings: Any,
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self.cfg["names"] = {}
-        self._loaded: tuple[str | Path, Language] | None = None
-        self._table: tuple[tuple[Any, ...], NameTable] | None = None
+        self._loaded: tuple[str, Language] | None = None
         self._warned = False  # of missing entities
 
     @property
@@ -114,7 +102,7 @@ class Seq2SeqTranslator(NetworkPipe):
         self.require_initialised()
         docs = list(docs)
         wanted = [doc for doc in docs if not is_scored_only(doc)]
-        best = (found[0] for found in self.translate(wanted))
+        best = iter(self.translate(wanted))
         return [None if is_scored_only(doc) else next(best) for doc in docs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Translation | None]) -> None:
@@ -123,39 +111,23 @@ class Seq2SeqTranslator(NetworkPipe):
             if found is not None:
                 doc._.translation = found.text
                 doc._.translation_ents = found.ents
-                doc._.translation_sents = found.sents
 
     def translate(
-        self,
-        texts: Iterable[str | Doc],
-        *,
-        n_best: int = 1,
-        glossary: Mapping[str, str] | None = None,
-        **search: float,
-    ) -> list[list[Translation]]:
-        """Translate texts, best translations first, with their scores.
+        self, texts: Iterable[str | Doc], *, glossary: Mapping[str, str] | None = None
+    ) -> list[Translation]:
+        """Translate texts.
 
         texts: strings, or Docs, whose entities are placed in the translation.
-        n_best: maximum number of translations per text, at most `beam`.
         glossary: terms and their translations. If terms and names overlap, the longest counts.
-        search: override the settings beam, length_penalty, max_ratio and no_repeat_ngram.
 
-        Raises ValueError without a network (F303) and for an argument out of range (F341);
-        TypeError for a single string (F026) and anything but texts (F028); OSError if the pipeline
-        of `entities` is missing; ImportError (F030) without pypinyin.
+        Raises ValueError without a network (F303) and for another glossary (F341); TypeError for a
+        single string (F026) and anything but texts (F028); OSError if the pipeline of `entities` is
+        missing; ImportError (F030) without pypinyin.
         """
         if isinstance(texts, str | Doc) or not isinstance(texts, Iterable):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
         self.require_initialised()
-        settings = {each.name: getattr(self, each.name) for each in fields(BeamSearch)}
-        how = BeamSearch(**settings | search)
-        for own in self.settings():
-            if own.name in search:
-                value = search[own.name]
-                require(own.name, value, own.check)
-        up_to_beam = check_of(Integral, 1, how.beam)
-        wanted = f"from 1 to beam, which is {how.beam}"
-        require("n_best", n_best, up_to_beam._replace(wanted=wanted))
+        how = BeamSearch(**{each.name: getattr(self, each.name) for each in fields(BeamSearch)})
         glossary = {} if glossary is None else glossary
         require("glossary", glossary, Check(WANTED_NAMES, is_name_list))
         terms = NameTable(glossary, simplify=self.featuriser.simplifier)
@@ -170,11 +142,11 @@ class Seq2SeqTranslator(NetworkPipe):
             for text, own in zip(texts, units, strict=True)
             for names in [self._names_of(text, own, known)]
         ]
-        found = translate(self.model, units, carried, how, n_best)
-        if (english := self._english_pipeline()) is None:
+        found = translate(self.model, units, carried, how)
+        if self.entities is None:
             return found
-        docs = english.pipe([each.text for own in found for each in own])
-        return [[_with_ents(each, next(docs).ents) for each in own] for own in found]
+        docs = self._english_pipeline(self.entities).pipe([each.text for each in found])
+        return [_with_ents(each, doc.ents) for each, doc in zip(found, docs, strict=True)]
 
     def _names_of(self, text: str | Doc, units: Units, known: NameTable) -> list[Placeholder]:
         if isinstance(text, str) or not self.carry_names:
@@ -183,24 +155,14 @@ class Seq2SeqTranslator(NetworkPipe):
             self._warned = True
             warnings.warn(Warnings.W403.format(name=self.name), stacklevel=3)
         ents = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in text.ents]
-        return entity_names(units.visible, units.touched(ents), known, self.pinyin)
+        return entity_names(units.visible, units.touched(ents), known)
 
     def _known_names(self) -> NameTable:
-        """Built once, since a long list takes as long as a translation."""
-        made_of = self.cfg["names"], self.pinyin, self.featuriser.simplifier
-        table = self._table
-        if table is None or table[0] != made_of:
-            names, pinyin, simplifier = made_of
-            table = made_of, NameTable(names, common_names() if pinyin else None, simplifier)
-            self._table = table
-        return table[1]
+        return NameTable(self.names, common_names(), self.featuriser.simplifier)
 
-    def _english_pipeline(self) -> Language | None:
-        """The pipeline of `entities`."""
-        if self.entities is None or isinstance(self.entities, Language):
-            return self.entities
-        if self._loaded is None or self._loaded[0] != self.entities:
-            self._loaded = self.entities, spacy.load(self.entities)
+    def _english_pipeline(self, name: str) -> Language:
+        if self._loaded is None or self._loaded[0] != name:
+            self._loaded = name, spacy.load(name)
         return self._loaded[1]
 
     # Scoring
@@ -234,7 +196,8 @@ class Seq2SeqTranslator(NetworkPipe):
         with self.shim.training():
             network = network_of(self.model)
             for batch in batches(pairs, self.featuriser.options.batch_size):
-                self.backward(network.training_loss(batch) * scale, losses)
+                loss = network.loss(network(batch), batch.targets)
+                self.backward(loss * scale, losses)
         return True
 
     def _learnable(
@@ -270,37 +233,27 @@ class Seq2SeqTranslator(NetworkPipe):
 
         names: names and their translations, which become placeholders in training pairs.
 
-        Raises ValueError without pairs (F403), if all are too long (F400), and for names that
-        aren't a mapping of strings (F310).
+        Raises ValueError without pairs that aren't too long (F403), and for names that aren't a
+        mapping of strings (F310).
         """
         if self.lacks_examples(get_examples):
             return
         validate_get_examples(get_examples, "Seq2SeqTranslator.initialize")
         texts = all_texts(get_examples())
-        if not texts:
-            raise ValueError(Errors.F403.format(name=self.name))
+        options = self.featuriser.options
+        n_short = sum(len(each.source) <= options.longest_pair for each in texts)
+        if not n_short:
+            words = {"n": len(texts), "longest": options.longest_pair}
+            raise ValueError(Errors.F403.format(name=self.name, **words))
         if names is not None:
             self.names = names
-        options = self.featuriser.options
         featuriser = TranslationFeaturiser.build(
             options, [each.source for each in texts], [each.target for each in texts]
         )
         initialise(self.model, featuriser)
-        self._check_lengths(texts)
+        pairs = f"{len(texts):,} pairs, {len(texts) - n_short:,} with too long a source"
         sizes = "source {source:,}, target {target:,}".format(**featuriser.sizes)
-        logger.info("%s: %s pairs; ids: %s", self.name, f"{len(texts):,}", sizes)
-
-    def _check_lengths(self, texts: Sequence[Texts]) -> None:
-        """Warn about texts that are too long. Raises ValueError (F400) if all are."""
-        longest = self.featuriser.options.longest_pair
-        left_out = sum(
-            max(map(len, each)) > longest and not self._learnable([each]) for each in texts
-        )
-        words = {"name": self.name, "n": len(texts), "longest": longest, "left_out": left_out}
-        if left_out == len(texts):
-            raise ValueError(Errors.F400.format(**words))
-        if left_out:
-            warnings.warn(Warnings.W400.format(**words), stacklevel=3)
+        logger.info("%s: %s; ids: %s", self.name, pairs, sizes)
 
 
 make_seq2seq_translator = register_factory(
@@ -308,7 +261,7 @@ make_seq2seq_translator = register_factory(
     Seq2SeqTranslator,
     model=DEFAULT_MODEL,
     scorer="spacy-flat.translation_scorer.v1",
-    assigns=["doc._.translation", "doc._.translation_ents", "doc._.translation_sents"],
+    assigns=["doc._.translation", "doc._.translation_ents"],
     # Not "bleu" and "chrf", which would be 0 in meta.json where dev is not decoded.
     score_weights={"translation_log_prob": 1.0},
 )

@@ -65,20 +65,17 @@ def batches(pairs: Sequence[IdPair], batch_size: int) -> Iterator[TranslationBat
         yield TranslationBatch.of(*([side[row] for row in rows] for side in sides))
 
 
-def generate(
-    model: Seq2SeqModel, sources: Sequence[Source], how: BeamSearch
-) -> list[list[Hypothesis]]:
-    """Translate sentences, best hypotheses first."""
+def generate(model: Seq2SeqModel, sources: Sequence[Source], how: BeamSearch) -> list[Hypothesis]:
+    """The best translation of each sentence."""
     options = featuriser_of(model).options
-    found: list[list[Hypothesis]] = [[] for _ in sources]
+    found: dict[int, Hypothesis] = {}
     with shim_of(model).predicting():
         size = options.batch_size // how.beam  # hypotheses are computed at once
         for rows in similar_lengths([[each.ids for each in sources]], size):
             some = [sources[row] for row in rows]
             own = search(network_of(model), some, how, options.placeholders)
-            for row, hypotheses in zip(rows, own, strict=True):
-                found[row] = hypotheses
-    return found
+            found.update(zip(rows.tolist(), (best for best, *_ in own), strict=True))
+    return [found[row] for row in range(len(sources))]
 
 
 def featuriser_of(model: Seq2SeqModel) -> TranslationFeaturiser:

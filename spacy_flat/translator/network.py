@@ -46,7 +46,6 @@ class Seq2Seq(EmbeddingNetwork):
         super().__init__()
         width = options.width
         self.label_smoothing = options.label_smoothing
-        self.r_drop = options.r_drop
         self.target = nn.Embedding(sizes.target, width)
         self.source = nn.Embedding(sizes.source, width)
         self.positions = Positions(width)
@@ -68,24 +67,14 @@ class Seq2Seq(EmbeddingNetwork):
         hidden = self.decode(batch.inputs.ids, self.encode(batch.source))
         return self.scores(hidden[self.to_tensor(batch.inputs.present.ravel())])
 
-    def training_loss(self, batch: TranslationBatch) -> Tensor:
-        """The summed loss of a batch, computed twice for R-Drop."""
-        scores = self(batch)
-        if self.r_drop:
-            scores = torch.cat([scores, self(batch)])
-        return self.loss(scores, batch.targets)
-
     def loss(self, scores: Tensor, targets: Ints) -> Tensor:
         """The summed loss of targets [M] with smoothed labels (Szegedy et al., 2016).
 
-        scores: [M, V], or [2M, V] of the batch twice, with other dropouts. The loss is then half of
-            that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
+        scores: [M, V].
         """
         smoothing = self.label_smoothing if self.training else 0.0
-        n = len(scores) // len(targets)
-        gold = self.to_tensor(targets).repeat(n)
-        loss = nn.functional.cross_entropy(scores, gold, reduction="sum", label_smoothing=smoothing)
-        return loss if n == 1 else loss / 2 + self.r_drop / 2 * divergence(scores)
+        gold = self.to_tensor(targets)
+        return nn.functional.cross_entropy(scores, gold, reduction="sum", label_smoothing=smoothing)
 
     # Encoding and decoding
 
@@ -194,15 +183,6 @@ class DecoderState:
             self.memory = [each[:, sentences] for each in self.memory]
             self.mask = None if self.mask is None else self.mask[sentences]
         self.written = {layer: each[:, hypotheses] for layer, each in self.written.items()}
-
-
-def divergence(both: Tensor) -> Tensor:
-    """The mean of the Kullback-Leibler divergences in both directions, summed over M distributions.
-
-    both: [2M, V] logits, first those of one pass, then those of the other.
-    """
-    first, second = both.log_softmax(dim=1).chunk(2)
-    return ((first.exp() - second.exp()) * (first - second)).sum() / 2
 
 
 class EncoderLayer(nn.Module):

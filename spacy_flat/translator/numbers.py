@@ -23,6 +23,7 @@ _MONEY = (
     "卢布 rubles, 卢比 rupees, 人民币 yuan, 块钱 yuan, 元 yuan, 块 yuan"
 )
 MONEY = dict(each.split(" ", 1) for each in _MONEY.split(", "))
+CHAPTERS = {"章": "Chapter", "节": "Section", "课": "Lesson", "页": "page", "集": "Episode"}
 # First characters of words that follow a number of things
 MEASURES = "个位名人岁年天日周小分秒米公英斤吨克里度倍次遍本只条张辆座家所间层楼户套件台种亩平页元"
 
@@ -35,7 +36,9 @@ _NOON = "(上午|早上|清晨|凌晨|中午|下午|傍晚|晚上)"
 _START = rf"(?<![A-Za-z])(?<!\d[.,:/~-])(?<!{_ANY})(?<![第几数之])"
 _END = rf"(?!{_ANY}|点{_ANY}|[.:]\d)"
 _DEGREES = "(?:%|℃|°C?)?"
-_CLOCK = rf"{_START}{_NOON}?{_SMALL}点"
+_MINUTES = rf"{_SMALL}分|(\d\d|[二三四五]?十[一二三四五六七八九]?){_END}"
+_CURRENCY = "|".join([*MONEY][:-1])
+_UNIT = "([百千万亿]+)"
 
 # Words in Latin letters and numbers, with marks within: 3.14, 10:30, New York, tom@example.com.
 # All languages write these alike.
@@ -130,36 +133,22 @@ def _digits(numeral: str) -> str:
 
 
 def _date(year: str | None, month: str, day: str = "") -> str:
-    """One that doesn't exist stays numbers: 13月5日 → "month 13, day 5"."""
     m, d, y = value(month), value(day or "1"), _digits(year or "")
-    if m is None or d is None:
-        return ""
     try:
-        date(int(y or 2000), int(m), int(d))
-    except ValueError:
-        return ", ".join(filter(None, (f"month {m}", day and f"day {d}", y)))
-    written = MONTHS[int(m) - 1] + f" {d}" * bool(day)
+        date(int(y or 2000), int(m or 0), int(d or 0))
+    except ValueError:  # one that doesn't exist
+        return ""
+    written = MONTHS[int(m or 0) - 1] + f" {d}" * bool(day)
     return f"{written}{',' * bool(day)} {y}" if y else written
 
 
-def _year(is_before: str, numeral: str) -> str:
-    year = _digits(numeral) if set(numeral) <= DIGITS.keys() else value(numeral)
-    return f"{year} BC" if is_before else f"AD {year}"
-
-
-def _century(is_before: str | None, numeral: str) -> str:
-    number = int(value(numeral) or 0)
-    end = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number // 10 != 1 else 0, "th")
-    return f"{number}{end} century{' BC' if is_before else ''}" if number else ""
-
-
-def _time(noon: str | None, hour: str, half: str = "", minute: str = "零") -> str:
-    at = value(hour)
-    minutes = {"半": 30, "一刻": 15, "三刻": 45}.get(half, _rest(minute, 60))
-    if at is None or minutes is None or at > 24 or minutes > 59:
+def _time(noon: str | None, hour: str, half: str | None, *minutes: str | None) -> str:
+    """Hours alone are times only with 整 or a time of the day."""
+    at, given = value(hour), next(filter(None, minutes), "")
+    past = {"半": 30, "一刻": 15, "三刻": 45}.get(half or "", _rest(given, 60))
+    if at is None or past is None or at > 24 or past > 59 or not (noon or half or given):
         return ""
-    is_short = noon and not minutes
-    written = f"{at}" if is_short else f"{at}:{int(minutes):02}"
+    written = f"{at}" if noon and not past else f"{at}:{int(past):02}"
     return _with_noon(noon, written) if noon and at <= 12 else written
 
 
@@ -171,18 +160,41 @@ def _with_noon(noon: str, time: str) -> str:
     return f"{time} {'p.m.' if is_late else 'a.m.'}"
 
 
-def _fraction(whole: str | None, low: str, high: str, of: str | None) -> str:
-    """In per cent, or as 1 3/4. A unit alone is one of it: 百分之百, 万分之一."""
+def _fraction(low: str, high: str, of: str | None) -> str:
+    """A unit alone is one of it: 百分之百, 万分之一."""
     above, below = (spelled(each) or spelled(f"一{each}") for each in (high, low))
     if not (above and below):
         return ""
-    part = f"{above}%" if low == "百" else f"{above}/{below}"
-    return f"{spelled(whole)} {part}" if whole else f"{part} of the" if of else part
+    return f"{above}%" if low == "百" else f"{above}/{below}{' of the' if of else ''}"
+
+
+def _nth(numeral: str, kind: str | None = None) -> str:
+    """第3章 → "Chapter 3", 第3名 → "3rd". Small ones in Chinese alone are left to the network."""
+    number = value(numeral)
+    if number is None or number % 1:
+        return ""
+    if kind:
+        return f"{CHAPTERS[kind]} {number}"
+    end = {1: "st", 2: "nd", 3: "rd"}.get(int(number % 10 if number // 10 % 10 != 1 else 0), "th")
+    return f"{number:f}{end}" if numeral.isascii() or number > 10 else ""
 
 
 def _money(numeral: str, currency: str) -> str:
     amount, word = spelled(numeral), MONEY[currency]
     return amount and f"{amount} {word.removesuffix('s') if amount == '1' else word}"
+
+
+def _range(low: str, high: str, currency: str | None) -> str:
+    """3到5万 → "30,000 to 50,000"."""
+    few = high.rstrip("百千万亿")
+    if low.isascii() and (value(few) or 0) > (value(low) or 0):
+        low += high[len(few) :]
+    return _formatted(f"{{}} to {{}} {MONEY[currency] if currency else ''}".rstrip(), low, high)
+
+
+def _over(numeral: str, unit: str | None) -> str:
+    is_many = unit or (value(numeral) or 0) >= 10
+    return _formatted("over {}", numeral + (unit or "")) if is_many else ""
 
 
 def _formatted(pattern: str, *numerals: str) -> str:
@@ -202,31 +214,24 @@ _RULES: dict[str, Callable[..., str]] = {
     rf"{_START}(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
     rf"{_START}{_YEAR}{_SMALL}月": _date,
     rf"{_START}()(\d{{1,2}})月": _date,
-    rf"公元(前?){_NUMBER}年": _year,
     rf"{_START}([{_HAN}]{{4}})(?=年)": _digits,
     rf"{_START}(\d{{2,4}}|[{_HAN}]十)年代": partial(_formatted, "{}s"),
-    rf"{_START}(公元前)?{_SMALL}世纪": _century,
-    rf"{_CLOCK}(半|[一三]刻)": _time,
-    rf"{_CLOCK}(){_SMALL}分": _time,
-    rf"{_CLOCK}()(\d\d|[二三四五]?十[一二三四五六七八九]?){_END}": _time,
-    rf"{_START}{_NOON}{_SMALL}点(?!{_ANY})": _time,
+    rf"{_START}{_NOON}?{_SMALL}点(?:(半|[一三]刻|整)|{_MINUTES}|(?!{_ANY}))": _time,
     rf"{_NOON}(\d+:\d\d(?:[-~]\d+:\d\d)?)": _with_noon,
-    rf"{_START}(\d+)分(\d+)秒(\d+){_END}": "{}:{}.{}".format,
-    rf"{_START}(\d+)秒(\d+){_END}": "{}.{} seconds".format,
     rf"{_START}{_NUMBER}比{_NUMBER}{_END}(?![大小多少高低长短重轻贵])": partial(
         _formatted, "{}-{}"
     ),
-    rf"{_START}(?:{_NUMBER}又)?{_NUMBER}分之{_NUMBER}{_END}(的(?=\w))?": _fraction,
-    rf"{_START}{_NUMBER}({'|'.join([*MONEY][:-1])})": _money,
+    rf"{_START}{_NUMBER}分之{_NUMBER}{_END}(的(?=\w))?": _fraction,
+    rf"第{_NUMBER}{_END}(?![-~到至])({'|'.join(CHAPTERS)})?": _nth,
+    rf"{_START}{_NUMBER}(?:到|至|[-~](?=[\d.]+{_UNIT[1:-1]})){_NUMBER}{_END}"
+    rf"(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
+    rf"{_START}{_NUMBER}({_CURRENCY})": _money,
     rf"{_START}{_NUMBER}(块)(?=[的了吗吧呢一]|\W|$)": _money,
-    rf"{_START}([\d.]+)[-~]([\d.]+)([百千万亿]+){_END}": lambda low, high, size: _formatted(
-        "{} to {}", low + size, high + size
-    ),
-    rf"零下{_NUMBER}{_END}": partial(_formatted, "-{}"),
+    rf"(?:零下|(?<!{_ANY})负){_NUMBER}{_END}": partial(_formatted, "-{}"),
     rf"(?:(?<![\w)])|(?<=[是到至为温约达低高损]))-(\d[\d.]*{_DEGREES}){_END}(?![A-Za-z-])": (
         "-{}".format
     ),
-    rf"{_START}{_NUMBER}[多余]([百千万亿])": lambda many, size: _formatted("over {}", many + size),
+    rf"{_START}{_NUMBER}[多余]{_UNIT}?": _over,
     rf"{_START}(\d[\d.,]*{_ANY}+){_END}": _count,
     rf"{_START}{_NUMBER}{_END}(?=[{MEASURES}])(?!分之)": _count,
 }

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ..util.options import Options, option, options_factory, r_drop_option
+from ..util.options import Options, option, options_factory
 
 Norm = Literal["pre", "post"]
 Source = Literal["char"]
@@ -11,11 +11,15 @@ Source = Literal["char"]
 
 @dataclass(frozen=True)
 class Seq2SeqOptions(Options):
-    """Options of the network. After training, only dropouts, label_smoothing and r_drop can
-    be changed."""
+    """Options of the network. After training, only dropouts and label_smoothing can be
+    changed."""
 
     block: ClassVar[str] = "seq2seq_translator, model.network"
-    retired: ClassVar[dict[str, Any]] = {"positions": "sinusoidal", "tied": True}
+    retired: ClassVar[dict[str, Any]] = {
+        "positions": "sinusoidal",
+        "tied": True,
+        "r_drop": 0.0,
+    }
 
     encoder_layers: int = option(4, "layers of the encoder", min=1, fixed=True)
     decoder_layers: int = option(2, "layers of the decoder", min=1, fixed=True)
@@ -35,7 +39,6 @@ class Seq2SeqOptions(Options):
     label_smoothing: float = option(
         0.1, "share of the target's probability to spread over all pieces", min=0, below=1
     )
-    r_drop: float = r_drop_option()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,7 +76,7 @@ class TranslationOptions(Options):
 seq2seq_options = options_factory(
     Seq2SeqOptions,
     *("encoder_layers", "decoder_layers", "width", "num_heads"),
-    *("dropout", "label_smoothing", "r_drop"),
+    *("dropout", "label_smoothing"),
 )
 translation_options = options_factory(
     TranslationOptions, "source", "target_pieces", "min_freq", "max_length", "batch_size"

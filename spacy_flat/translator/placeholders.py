@@ -25,15 +25,11 @@ BRACKETS = frozenset(("【】", "〔〕", "［］", "《》", "〈〉", "「」"
 
 
 def entity_names(
-    text: str,
-    ents: Iterable[tuple[int, int, str]],
-    names: NameTable,
-    pinyin: bool = True,
+    text: str, ents: Iterable[tuple[int, int, str]], names: NameTable
 ) -> list[Placeholder]:
     """The entities of a text with a known translation.
 
     ents: characters [start, end) and label of each, in order.
-    pinyin: write other persons and places in pinyin, if possible.
 
     Raises ImportError (F030) if pinyin is needed and pypinyin isn't installed.
     """
@@ -41,7 +37,7 @@ def entity_names(
     for start, end, label in ents:
         name = "".join(line.strip() for line in text[start:end].split("\n"))
         start, end = stripped(text, start, end)
-        known = names.get(name) or (pinyin and in_english(names.simplify(name), label))
+        known = names.get(name) or in_english(names.simplify(name), label)
         if known:
             found.append(Placeholder(start, end, known, label))
     return found

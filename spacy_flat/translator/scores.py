@@ -1,15 +1,37 @@
-"""BLEU and chrF, as sacrebleu computes them, with its signatures."""
+"""What Docs get, and how it is scored: BLEU and chrF of sacrebleu, with its signatures.
 
-from __future__ import annotations
+`doc.user_data` holds it as plain strings and numbers, which a DocBin with `store_user_data=True`,
+pickle and worker processes keep.
+"""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
 
-from spacy.training import Example
+from spacy.errors import Errors as SpacyErrors
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Corpus, Example
 
 from ..util.options import needed
-from . import annotations as extensions  # noqa: F401  (doc._.translation)
+
+SCORED_ONLY = "translation_scored_only"  # in doc.user_data
+_KEY = "translation_ents"  # in doc.user_data
+
+
+class TranslationEnt(NamedTuple):
+    """An entity of the translation.
+
+    start, end: characters of `doc._.translation`.
+    source: (start, end) of the source entity that it translates, characters of `doc.text`.
+    """
+
+    text: str
+    label: str
+    start: int
+    end: int
+    source: tuple[int, int] | None = None
 
 
 def score_translations(
@@ -48,3 +70,55 @@ def make_scorer(tokenize: str = "13a") -> Callable[..., dict[str, Any]]:
     """
 
     return partial(score_translations, tokenize=tokenize)  # a function within could not be pickled
+
+
+# Evaluating while training, without translating
+
+
+def likelihood_corpus(
+    path: Optional[Path],  # noqa: UP045  (thinc validates by it)
+    max_length: int = 0,
+    limit: int = 0,
+) -> Callable[[Language], Iterator[Example]]:
+    """`spacy-flat.LikelihoodCorpus.v1`: like `spacy.Corpus.v1`, but the translator only scores the
+    probability of the references' translations, which takes a fraction of the time.
+
+    path: a .spacy file, or a folder of them.
+    max_length: maximum length of a Doc, in tokens; 0 for any.
+    limit: maximum number of examples; 0 for all.
+
+    Raises ValueError (spaCy's E913) without a path.
+    """
+    if path is None:
+        raise ValueError(SpacyErrors.E913)
+    corpus = Corpus(path, max_length=max_length, limit=limit)
+
+    def read(nlp: Language) -> Iterator[Example]:
+        for example in corpus(nlp):
+            example.predicted.user_data[SCORED_ONLY] = True
+            yield example
+
+    return read
+
+
+def is_scored_only(doc: Doc) -> bool:
+    """Whether to skip translating a Doc."""
+    return SCORED_ONLY in doc.user_data
+
+
+def _get_ents(doc: Doc) -> tuple[TranslationEnt, ...]:
+    # A DocBin makes lists of tuples.
+    return tuple(
+        TranslationEnt(text, label, start, end, source and tuple(source))
+        for text, label, start, end, source in doc.user_data.get(_KEY, ())
+    )
+
+
+def _set_ents(doc: Doc, ents: Iterable[TranslationEnt]) -> None:
+    doc.user_data[_KEY] = tuple(map(tuple, ents))
+
+
+if not Doc.has_extension("translation"):
+    Doc.set_extension("translation", default=None)
+if not Doc.has_extension("translation_ents"):
+    Doc.set_extension("translation_ents", getter=_get_ents, setter=_set_ents)

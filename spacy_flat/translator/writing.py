@@ -1,21 +1,24 @@
-"""Translate whole texts, part by part."""
+"""Translate whole texts, part by part: sentences, or pieces of long ones."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from ..text.units import Units
-from ..util.probabilities import best_combinations
-from .annotations import SentencePair, TranslationEnt
+from ..text.units import Units, stripped
 from .decoding import BeamSearch, Source
-from .featuriser import Stretches, TranslationFeaturiser
+from .featuriser import Stretches, TranslationFeaturiser, between
 from .model import Seq2SeqModel, featuriser_of, generate
 from .names import Placeholder
+from .options import TranslationOptions
 from .placeholders import MARKS
-from .sentences import TextPart, gap, split
+from .scores import TranslationEnt
 
+SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』】〕）)"']*|\n""")
+COMMA = re.compile(r"[，；、：,;:]|\s")
 _SPACES = re.compile(" +")
 
 Written = tuple[str, list[tuple[int, int]]]  # a translation, and the places of its names
@@ -31,7 +34,6 @@ class Translation:
 
     text: str
     score: float
-    sents: tuple[SentencePair, ...]
     ents: tuple[TranslationEnt, ...]
 
 
@@ -40,9 +42,8 @@ def translate(
     texts: Sequence[Units],
     names: Sequence[Sequence[Placeholder]],
     how: BeamSearch,
-    n_best: int = 1,
-) -> list[list[Translation]]:
-    """Translate texts: at most `n_best` translations of each, best first.
+) -> list[Translation]:
+    """Translate texts.
 
     names: what each text carries, sorted, without overlaps.
     """
@@ -54,23 +55,17 @@ def translate(
     ]
     # Translate equal sentences once.
     distinct = {source.key: source for own in sources for source in own if source}
-    found = dict(zip(distinct, generate(model, list(distinct.values()), how), strict=True))
+    best = dict(zip(distinct, generate(model, list(distinct.values()), how), strict=True))
     translations = []
     for text, own_parts, own_sources in zip(texts, parts, sources, strict=True):
-        choices = []
+        score, written = 0.0, []
         for part, source in zip(own_parts, own_sources, strict=True):
-            stretches = (
-                [(each.score, featuriser.stretches(each.ids)) for each in found[source.key]]
-                if source
-                else [(0.0, _copied(text.visible, part))]
-            )
-            written: dict[str, tuple[float, Written]] = {}  # several may have the same text
-            for score, own in stretches:
-                each = with_names(own, part.names)
-                written.setdefault(each[0], (score, each))
-            choices.append(list(written.values())[:n_best])
-        best = best_combinations(choices, n_best)
-        translations.append([_joined(text, own_parts, *each) for each in best])
+            stretches = _copied(text.visible, part)
+            if source:
+                score += best[source.key].score
+                stretches = featuriser.stretches(best[source.key].ids)
+            written.append(with_names(stretches, part.names))
+        translations.append(_joined(text, own_parts, score, written))
     return translations
 
 
@@ -124,23 +119,90 @@ def with_names(stretches: Stretches, names: Sequence[Placeholder]) -> Written:
 def _joined(
     text: Units, parts: Sequence[TextPart], score: float, written: Sequence[Written]
 ) -> Translation:
-    def source(start: int, end: int) -> tuple[int, int]:
-        return int(text.starts[start]), int(text.ends[end - 1])
-
     whole = ""
-    sents = []
     ents = []
     for number, (part, (own, places)) in enumerate(zip(parts, written, strict=True)):
         if number:
             whole += gap(text.visible, parts[number - 1], part)
-        start = len(whole)
-        whole += own
-        sents.append(SentencePair(source(part.start, part.end), (start, len(whole))))
         for name, (first, last) in zip(part.names, places, strict=True):
             if name.label:
-                place = source(name.start, name.end)
-                ents.append(
-                    TranslationEnt(name.text, name.label, start + first, start + last, place)
-                )
+                place = int(text.starts[name.start]), int(text.ends[name.end - 1])
+                start, end = len(whole) + first, len(whole) + last
+                ents.append(TranslationEnt(name.text, name.label, start, end, place))
+        whole += own
     ents.sort(key=lambda ent: (ent.start, ent.end))
-    return Translation(whole, score, tuple(sents), tuple(ents))
+    return Translation(whole, score, tuple(ents))
+
+
+# Parts
+
+
+class TextPart(NamedTuple):
+    """Characters [start, end) of a text, without white space at their ends, and the names in them,
+    left to right, each with its number as its placeholder."""
+
+    start: int
+    end: int
+    names: tuple[Placeholder, ...]
+
+    def stretches(self, text: str) -> Stretches:
+        slots = [(*name.span, number) for number, name in enumerate(self.names)]
+        return between(text, slots, self.start, self.end)
+
+
+def split(
+    text: str, names: Sequence[Placeholder], featuriser: TranslationFeaturiser
+) -> list[TextPart]:
+    """The parts of a text, except blank ones.
+
+    Sentences end at 。！？ and at line ends, but not within a name. Those with more than
+    `max_length` characters, or more names than placeholders, are cut after a comma if possible, and
+    never within a name.
+
+    names: sorted, without overlaps.
+    """
+    within = {place for name in names for place in range(name.span[0] + 1, name.span[1])}
+    ends = [match.end() for match in SENTENCE_END.finditer(text) if match.end() not in within]
+    commas = [match.end() for match in COMMA.finditer(text) if match.end() not in within]
+    parts = []
+    start = first = 0  # of the names
+    for end in [*ends, len(text)]:
+        while start < end:
+            limit = _limit(start, end, names[first:], commas, featuriser.options)
+            following = bisect_left(names, limit, first, key=lambda name: name.span[0])
+            bare = stripped(text, start, limit)
+            if bare[0] < bare[1]:
+                parts.append(TextPart(*bare, tuple(names[first:following])))
+            start, first = limit, following
+    return parts
+
+
+def gap(text: str, before: TextPart, after: TextPart) -> str:
+    """The separator of two translated parts: the line ends of the text, or a space."""
+    return "\n" * text.count("\n", before.end, after.start) or " "
+
+
+def _limit(
+    start: int,
+    end: int,
+    names: Sequence[Placeholder],
+    commas: Sequence[int],
+    options: TranslationOptions,
+) -> int:
+    """The end of the part of a sentence that begins at `start`.
+
+    names: from there on.
+    commas: the places after all commas.
+    """
+    limit = min(start + options.max_length, end)
+    if len(names) > options.placeholders:
+        limit = min(limit, names[options.placeholders].span[0])
+    if limit == end:
+        return end
+    place = bisect_right(commas, limit)
+    if place and commas[place - 1] > start:
+        return commas[place - 1]
+    for before, after in (name.span for name in names[: options.placeholders]):
+        if before < limit < after:
+            return before if before > start else after
+    return limit

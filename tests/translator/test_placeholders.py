@@ -77,10 +77,9 @@ def check(doc: Doc, translation: Translation) -> None:
 @given(batch=st.lists(texts_with_names(), min_size=1, max_size=8))
 def test_each_name_exactly_once(untrained: Language, beam: int, batch: list[list[str]]) -> None:
     docs = [doc_of(untrained, pieces) for pieces in batch]
-    found = translator(untrained).translate(docs, n_best=beam, beam=beam)
-    for doc, own in zip(docs, found, strict=True):
-        for translation in own:
-            check(doc, translation)
+    translator(untrained).beam = beam
+    for doc, translation in zip(docs, translator(untrained).translate(docs), strict=True):
+        check(doc, translation)
 
 
 @pytest.mark.parametrize(
@@ -122,38 +121,36 @@ WRITTEN = """
 二〇二〇年十月一日 | October 1, 2020
 1998年3月和12月 | March 1998; December
 一九四一年 | 1941
-13月5日和2023年2月29日，13月 | month 13, day 5; month 2, day 29, 2023; month 13
 2024年2月29日 | February 29, 2024
-公元前221年，公元前二二一年，公元前一千零四十六年 | 221 BC; 221 BC; 1046 BC
-公元25年，公元前三世纪 | AD 25; 3rd century BC
-80年代和九十年代，二十一世纪 | 80s; 90s; 21st century
+80年代和九十年代 | 80s; 90s
 奥沙利文6比3丁俊晖 | 6-3
 三比二赢了 | 3-2
 百分之三点五，百分之百，百分之一百二十 | 3.5%; 100%; 120%
-三分之一，４分之３，二十分之一，万分之一，一又二分之一 | 1/3; 3/4; 1/20; 1/10,000; 1 1/2
+三分之一，４分之３，二十分之一，万分之一 | 1/3; 3/4; 1/20; 1/10,000
 三分之一的人，百分之五的 | 1/3 of the; 5%
 五十块 | 50 yuan
 一块钱一个 | 1 yuan
 10,000日元，175万美元 | 10,000 yen; 1.75 million dollars
+50到80元，1至2块钱 | 50 to 80 yuan; 1 to 2 yuan
 一点五万人，１.５万人，1.5万 | 15,000; 15,000; 15,000
 14亿人，一百二十三亿四千五百六十七万元 | 1.4 billion; 12,345.67 million yuan
 一万二千零五十名，三百五十米 | 12,050; 350
-20多万 | over 200,000
-3~5万 | 30,000 to 50,000
-气温-5度，零下二十度 | -5; -20
+20多万，3000多，三千余人 | over 200,000; over 3000; over 3,000
+3~5万，3到5万人，3到5个，100到1万人 | 30,000 to 50,000; 30,000 to 50,000; 3 to 5; 100 to 10,000
+气温-5度，零下二十度，负5度 | -5; -20; -5
 最低-8℃，利润为-3.5% | -8℃; -3.5%
-下午三点半到晚上8点 | 3:30 p.m.; 8 p.m.
-上午9:00-11:30 | 9:00-11:30 a.m.
+第3章，第十二课，第3名，第二十个，第11次 | Chapter 3; Lesson 12; 3rd; 20th; 11th
+下午三点半到晚上8点，9点整 | 3:30 p.m.; 8 p.m.; 9:00
+上午9:00-11:30，上午9点整 | 9:00-11:30 a.m.; 9 a.m.
 三点五十，9点05分，十点零五分 | 3:50; 9:05; 10:05
 中午12点，中午11点半 | 12 p.m.; 11:30 a.m.
-晚上12点，晚上1:30 | 12 a.m.; 1:30 a.m.
-9秒58，1分23秒45 | 9.58 seconds; 1:23.45
+晚上12点，晚上1:30，七点一刻 | 12 a.m.; 1:30 a.m.; 7:15
 """
 # Words, what isn't one number, what the network knows, and what all languages write alike
 LEFT = """
-二三十个 十几个 三四百人 百万人 1.5万5 第二十个 千万不要 万一 十分高兴 三八妇女节 四川 几分之一
-三本书 五块蛋糕 三百块石头 三月 5比3大 歼-20 GPT-4 9:00-17:00 2020-01-05 3.14 13800138000 零五月
-三月二五日
+二三十个 十几个 三四百人 百万人 1.5万5 千万不要 万一 十分高兴 三八妇女节 四川 几分之一 一多半
+三点 2点到5点 三本书 五块蛋糕 三百块石头 三月 5比3大 歼-20 GPT-4 9:00-17:00 2020-01-05 3.14
+13800138000 零五月 三月二五日 13月5日 第一名 第3-5章 胜3负2 负责
 """
 
 

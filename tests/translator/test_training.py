@@ -8,15 +8,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 from spacy.language import Language
 from spacy.tokens import DocBin
 
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.translator.corpus import likelihood_corpus
 from spacy_flat.translator.featuriser import TranslationFeaturiser
 from spacy_flat.translator.names import NameTable
 from spacy_flat.translator.options import TranslationOptions
+from spacy_flat.translator.scores import likelihood_corpus
 from spacy_flat.translator.training import Texts, all_texts, draw_spans, encode, joined
 
 from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, make, translator
@@ -58,25 +57,6 @@ def test_pairs_that_teach_nothing() -> None:
     assert pipe.model.to_bytes() == before
     scores = nlp.evaluate(without)
     assert scores["translation_log_prob"] is scores["bleu"] is None
-
-
-def test_r_drop_is_the_mean_loss_and_the_divergence_both_ways() -> None:
-    nlp = make({"r_drop": 3.0}, steps=1)
-    network = translator(nlp).shim.module
-    targets = encode(Texts(*PAIRS[0]), translator(nlp).featuriser).target[1:4]
-    both = torch.randn(6, network.n_ids, dtype=torch.float64, requires_grad=True)
-    with translator(nlp).shim.training():
-        loss = network.loss(both, targets)
-
-    p, q = both.softmax(dim=1).chunk(2)
-    apart = ((p * (p / q).log()).sum() + (q * (q / p).log()).sum()) / 2
-    chosen = torch.from_numpy(targets)[:, None]
-    alone = -sum(each.gather(1, chosen).log().sum() for each in (p, q)) / 2
-    assert apart > 0.1
-    expected = alone + 3 / 2 * apart
-    assert loss.item() == pytest.approx(expected.item(), rel=1e-9)
-    gradient, right = (torch.autograd.grad(each, both)[0] for each in (loss, expected))
-    torch.testing.assert_close(gradient, right)
 
 
 # Placeholders of training pairs
@@ -154,13 +134,9 @@ def test_what_cannot_be_learnt() -> None:
     """Pairs that are too long."""
     nlp = blank()
     add(nlp, text={"longest_pair": 50})
-    pairs = [("茶" * 70, "tea " * 70), PAIRS[0]]
-    with pytest.warns(UserWarning, match=r"W400.* 1 of 2 training pairs"):
-        nlp.initialize(partial(examples_of, nlp, pairs))
-    with pytest.raises(ValueError, match=r"F400.*any of the 1 .* more than 50 "):
-        nlp.initialize(partial(examples_of, nlp, pairs[:1]))
-    with pytest.raises(ValueError, match=r"F403.*'seq2seq_translator'.*translation"):
-        nlp.initialize(partial(examples_of, nlp, [("茶", "")]))
+    for pairs in ([("茶" * 70, "tea " * 70)], [("茶", "")]):
+        with pytest.raises(ValueError, match=r"F403.*'seq2seq_translator'.*translation"):
+            nlp.initialize(partial(examples_of, nlp, pairs))
 
 
 def test_pieces_keep_all_of_a_text(trained: Language) -> None:
