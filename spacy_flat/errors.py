@@ -51,9 +51,8 @@ F011 {path}, line {line}: expected a word and {width} numbers, but found {text!r
 F012 {path}, line {line}: {value!r} is not a finite number. Correct the line.
 F014 {path}: the header says {expected} vectors, but the file has {found}. It may be incomplete:
   download it again.
-F015 {path}: expected a header line with the number of vectors and their width, but found {found!r}.
-  A file whose name ends in .bin must be in word2vec's binary format.
-F017 {path}, vector {number}: {fault}. Correct the file.
+F015 {path}: binary vectors are not read. Write them as text: gensim.models.KeyedVectors
+  .load_word2vec_format(PATH, binary=True).save_word2vec_format(NEW_PATH)
 F018 {path}: floret vectors are for n-grams, not words. Give vectors of words, such as those of
   `spacy init vectors` without --mode floret.
 F019 {path}: spaCy can't load vectors from this folder: {reason}. Give the folder of a pipeline, or

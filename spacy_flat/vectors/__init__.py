@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Literal, Optional
 
 from ..errors import Errors
-from ..util.files import require_exists, suffix_of
-from .binary import read_binary
-from .table import FLOAT32_MAX, Keep, TextVectors, read_spacy
-from .text import read_text
+from ..util.arrays import Float32s
+from ..util.files import require_exists
+from .files import FLOAT32_MAX, Keep, read_spacy, read_text
 
 __all__ = [
     "FLOAT32_MAX",
@@ -22,19 +21,19 @@ __all__ = [
 ]
 
 
-def read_vectors(path: str | Path, *, keep: Keep | None = None) -> TextVectors:
-    """Read vectors of word2vec (text, or binary in a file `….bin`), GloVe, or spaCy (the folder of
-    a pipeline or of its `vocab`). Files may be compressed as .gz or .xz. Of repeated words the
-    first counts.
+class TextVectors:
+    """Vectors of characters, bigrams or words: row i of `data` ([N, D], float32) is `keys[i]`'s."""
 
-    keep: take only the keys for which this is true. Memory then grows with them, not with the file.
-    Errors as in `read_text`, `read_binary` and `read_spacy`.
-    """
-    path = Path(path)
-    if path.is_dir():
-        return read_spacy(path, keep)
-    read = read_binary if suffix_of(path) == ".bin" else read_text
-    return read(path, keep)
+    # Not a dataclass: spaCy turns those into dicts when it validates the arguments of `initialize`.
+    def __init__(self, keys: list[str], data: Float32s) -> None:
+        self.keys, self.data = keys, data
+
+    def read(self, keep: Keep | None = None) -> "TextVectors":
+        """The vectors whose keys are wanted."""
+        if keep is None:
+            return self
+        rows = [row for row, key in enumerate(self.keys) if keep(key)]
+        return TextVectors([self.keys[row] for row in rows], self.data[rows])
 
 
 class VectorFile:
@@ -43,7 +42,6 @@ class VectorFile:
     Raises FileNotFoundError (F001) at once if it is missing.
     """
 
-    # Not a dataclass, as `TextVectors`.
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         require_exists(self.path)
@@ -55,6 +53,18 @@ class VectorFile:
 
 VectorSource = TextVectors | VectorFile
 """Pretrained vectors of a component."""
+
+
+def read_vectors(path: str | Path, *, keep: Keep | None = None) -> TextVectors:
+    """Read vectors in text files of word2vec or GloVe, which may be compressed as .gz or .xz, or
+    spaCy's (the folder of a pipeline or of its `vocab`). Of repeated words the first counts.
+
+    keep: take only the keys for which this is true. Memory then grows with them, not with the file.
+    Errors as in `read_text` and `read_spacy`.
+    """
+    path = Path(path)
+    read = read_spacy if path.is_dir() else read_text
+    return TextVectors(*read(path, keep))
 
 
 def vectors(
