@@ -75,7 +75,7 @@ def main() -> None:
         for corpus in arguments.corpus
         for seed in arguments.seeds
     ]
-    print_table(record_runs(runs, arguments.output), arguments.markdown)
+    print_table(record_runs(runs, arguments.output))
 
 
 def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
@@ -92,7 +92,6 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--models", type=Path, help="keep the trained pipelines here")
-    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--output", type=Path, help="append to this file of JSON lines")
     arguments, extra = parser.parse_known_args()
     if arguments.system == "spacy" and arguments.vectors:
@@ -262,7 +261,7 @@ def measure_speed(nlp: Language, path: Path) -> float:
     return sum(map(len, texts)) / best
 
 
-def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
+def print_table(records: Iterable[dict[str, Any]]) -> None:
     header = [
         *("corpus", "system", "vectors", "seeds", "dev F1", "test F1"),
         *("seen recall", "seen F1", "unseen recall", "unseen F1"),
@@ -281,7 +280,7 @@ def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
         ]
         for names, group in group_records(records)
     ]
-    print(format_table(header, rows, markdown, text_columns=3))
+    print(format_table(header, rows, text_columns=3))
 
 
 def percent(records: Sequence[dict[str, Any]], part: str, score: str) -> str:

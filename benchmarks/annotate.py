@@ -1,6 +1,6 @@
 """Measure `python -m spacy flat annotate` beside `nlp.pipe`.
 
-    python benchmarks/annotate.py PIPELINE [--rows 2000] [--cheap 100000] [--markdown]
+    python benchmarks/annotate.py PIPELINE [--rows 2000] [--cheap 100000]
     python benchmarks/annotate.py assets/pipelines/zh_flat_msra-0.1.2-py3-none-any.whl
 
 - Rows a second of the pipeline (a folder or a wheel) with `nlp.pipe`, with `n_process=2`, in one
@@ -29,7 +29,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import spacy
 import torch
-from report import environment, format_table, write_json
+from report import environment, format_table
 
 from spacy_flat.annotate.run import Cluster, run
 from spacy_flat.annotate.settings import Settings
@@ -80,8 +80,6 @@ def main() -> None:
     parser.add_argument("pipeline", type=Path, help="folder or wheel")
     parser.add_argument("--rows", type=int, default=2000, help="texts for the pipeline")
     parser.add_argument("--cheap", type=int, default=100_000, help="texts for the tokenizer")
-    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
-    parser.add_argument("--output", type=Path, help="write all figures to this JSON file")
     given = parser.parse_args()
     torch.set_num_threads(1)
     with TemporaryDirectory() as folder:
@@ -96,10 +94,8 @@ def main() -> None:
         ]
         for system in figures["pipeline"]
     ]
-    print(f"Load of the machine before: {figures['load'][0]:.1f}\n")
-    print(format_table(header, rows, given.markdown))
-    if given.output:
-        write_json(given.output, figures)
+    print(f"{environment()}, load {os.getloadavg()[0]:.1f}\n")
+    print(format_table(header, rows))
 
 
 def measure(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
@@ -108,7 +104,7 @@ def measure(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         zipfile.ZipFile(path).extractall(folder / "wheel")
         path = next((folder / "wheel").glob("*/*/config.cfg")).parent
     spacy.blank("zh").to_disk(folder / "blank")
-    figures: dict[str, Any] = {"environment": environment(), "load": os.getloadavg()}
+    figures: dict[str, Any] = {}
     for name, pipeline, rows, shard in (
         ("pipeline", path, given.rows, 100),
         ("tokenizer", folder / "blank", given.cheap, 2000),

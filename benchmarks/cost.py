@@ -1,6 +1,6 @@
 """What a million texts cost, by pipeline; with `--compare`, also spaCy's `ner` and a BERT.
 
-    python benchmarks/cost.py [PIPELINE …] [--texts FILE] [--compare] [--markdown]
+    python benchmarks/cost.py [PIPELINE …] [--texts FILE] [--compare]
 
 The systems take turns with the same texts, on one thread: by default those of `assets/demo` and
 `assets/kinds`, otherwise the lines of a file that aren't blank. Times are the processor's, medians
@@ -44,7 +44,6 @@ def main() -> None:
     parser.add_argument("pipelines", nargs="*", default=PIPELINES)
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--compare", action="store_true")
-    parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
     systems = [*arguments.pipelines, *(OTHERS if arguments.compare else ())]
     try:
@@ -63,7 +62,7 @@ def main() -> None:
         speed = [f"{characters / seconds:,.0f}", f"{hours:.2f}", f"{1000 * call:.1f}"]
         rows.append([system, *speed, f"{loaded:,.0f}", f"{highest:,.0f}"])
     header = ["", "characters/s", "core hours per million", "one call, ms", "MB", "MB at most"]
-    print(format_table(header, rows, arguments.markdown))
+    print(format_table(header, rows))
 
 
 def lines_of(path: Path) -> list[str]:

@@ -64,7 +64,6 @@ def main() -> None:
     parser.add_argument("--oppo", type=Path)
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--candidates", type=int, default=50)
-    parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--fit", type=Path, help="fit the search and write the pipeline here")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -84,7 +83,7 @@ def main() -> None:
             rows.append([name, system, *measured(faq, scores)])
             rows[-1].append(f"{1000 * (time.process_time() - started) / len(faq.queries):.1f}")
     header = ["FAQ", "system", "top 1 %", "top 3 %", "false %", "least", "ms"]
-    print(format_table(header, rows, arguments.markdown, text_columns=2))
+    print(format_table(header, rows, text_columns=2))
     if arguments.fit:
         found = {name: sum(float(row[2]) for row in rows if row[1] == name) for name in halves}
         best = FITTED[max(found, key=lambda name: found[name])]

@@ -75,7 +75,6 @@ def main() -> None:
     parser.add_argument("--errors", type=int, default=200)
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     train, dev = (read_texts(arguments.corpus / f"{part}.spacy") for part in ("train", "dev"))
@@ -83,7 +82,7 @@ def main() -> None:
     print(f"{arguments.corpus}: {len(train)} and {len(dev)} texts; {environment()}")
     for part in arguments.parts:
         for header, rows in PARTS[part](arguments, pipes, train, dev):
-            print(f"\n{format_table(header, rows, arguments.markdown)}", flush=True)
+            print(f"\n{format_table(header, rows)}", flush=True)
 
 
 def read_texts(path: Path) -> Texts:

@@ -1,7 +1,6 @@
 """Score pipelines on the texts of `assets/kinds`, by kind of text.
 
-    python benchmarks/kinds.py PIPELINE … [--map LABEL=GOLD …] [--texts FILE] [--markdown]
-        [--output FILE]
+    python benchmarks/kinds.py PIPELINE … [--map LABEL=GOLD …] [--texts FILE]
 
 `--texts assets/kinds_en/kinds.jsonl` has English texts.
 
@@ -21,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import spacy
-from report import environment, format_table, write_json
+from report import format_table
 from spacy.language import Language
 from spacy.scorer import PRFScore
 
@@ -89,8 +88,6 @@ def main() -> None:
     parser.add_argument("pipelines", nargs="+", metavar="PIPELINE", help="name or path")
     parser.add_argument("--map", action="append", default=[], metavar="LABEL=GOLD")
     parser.add_argument("--texts", type=Path, default=TEXTS)
-    parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     chosen = dict(pair.split("=", 1) for pair in arguments.map)
     if unknown := set(chosen.values()) - {*COARSE, ""}:
@@ -103,9 +100,7 @@ def main() -> None:
         print(f"{name}: {show_map(label_map)}", file=sys.stderr, flush=True)
         rows[name] = score(nlp, texts, label_map)
         results[name] = {"labels": label_map, "rows": rows[name]}
-    print(show_table(rows, arguments.markdown))
-    if arguments.output is not None:
-        write_json(arguments.output, {"environment": environment(), "results": results})
+    print(show_table(rows))
 
 
 def read_texts(path: Path) -> list[Text]:
@@ -169,7 +164,7 @@ def of(label: str, entities: Iterable[EntitySpan]) -> set[EntitySpan]:
     return {entity for entity in entities if entity.label == label}
 
 
-def show_table(results: Mapping[str, Mapping[str, Scores]], markdown: bool) -> str:
+def show_table(results: Mapping[str, Mapping[str, Scores]]) -> str:
     """A row a kind and a label, four columns a pipeline."""
     header = ["", "entities"]
     for name in results:
@@ -182,7 +177,7 @@ def show_table(results: Mapping[str, Mapping[str, Scores]], markdown: bool) -> s
             columns = ("p", "r", "f", "found")
             line += [f"{100 * each[key]:.1f}" if each else "" for key in columns]
         lines.append(line)
-    return format_table(header, lines, markdown)
+    return format_table(header, lines)
 
 
 if __name__ == "__main__":

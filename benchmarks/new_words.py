@@ -1,6 +1,6 @@
 """What words do that are added to a trained pipeline, without training it again.
 
-    python benchmarks/new_words.py PIPELINE DEV.spacy [--markdown] [--output FILE]
+    python benchmarks/new_words.py PIPELINE DEV.spacy
 
 The list is made of the names, of two characters or more, that the pipeline misses wherever they
 are entities of DEV. Compared on DEV are the pipeline as it is, with the list added to its lexicon,
@@ -14,11 +14,11 @@ entities that are not in the annotation, "of the list" counts the listed names' 
 import argparse
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import spacy
-from report import environment, format_table, write_json
+from report import format_table
 from spacy.language import Language
 from spacy.training import Corpus
 
@@ -45,8 +45,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pipeline", type=Path)
     parser.add_argument("dev", type=Path)
-    parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
 
     nlp = spacy.load(arguments.pipeline)
@@ -69,16 +67,7 @@ def main() -> None:
         "entity_ruler": predict(with_ruler(arguments.pipeline, names), texts),
     }
     results = [compare(way, gold, listed, before, after) for way, after in ways.items()]
-    print_results(results, len(listed), arguments.markdown)
-    if arguments.output:
-        write_json(
-            arguments.output,
-            {
-                "environment": environment(),
-                "names": names,
-                "results": [asdict(result) for result in results],
-            },
-        )
+    print_results(results, len(listed))
 
 
 def read_gold(nlp: Language, path: Path) -> tuple[list[str], set[Mention]]:
@@ -158,7 +147,7 @@ def compare(
     )
 
 
-def print_results(results: Iterable[Result], mentions: int, markdown: bool) -> None:
+def print_results(results: Iterable[Result], mentions: int) -> None:
     header = ["", f"of the list ({mentions})", "gained", "lost", "false", "P", "R", "F1"]
     rows = [
         [
@@ -168,7 +157,7 @@ def print_results(results: Iterable[Result], mentions: int, markdown: bool) -> N
         ]
         for result in results
     ]
-    print(format_table(header, rows, markdown, text_columns=1))
+    print(format_table(header, rows, text_columns=1))
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def main() -> None:
         for system in arguments.systems
         for seed in (arguments.seeds if system in TRAINED else arguments.seeds[:1])
     ]
-    print_table(record_runs(runs, arguments.output), arguments.markdown)
+    print_table(record_runs(runs, arguments.output))
 
 
 def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
@@ -88,7 +88,6 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--epochs", type=int, help="instead of the config's")
     parser.add_argument("--models", type=Path, help="keep the trained pipelines here")
-    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--output", type=Path, help="append to this file of JSON lines")
     return parser.parse_known_args()
 
@@ -260,7 +259,7 @@ TRAINED = {"re2": train_re2, "textcat": train_textcat}
 # The table
 
 
-def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
+def print_table(records: Iterable[dict[str, Any]]) -> None:
     parts = [(part, name) for part in ("dev", "test") for name in SCORES]
     header = [
         *("corpus", "system", "vectors", "seeds"),
@@ -277,7 +276,7 @@ def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
         ]
         for names, group in group_records(records)
     ]  # fmt: skip
-    print(format_table(header, rows, markdown, text_columns=3))
+    print(format_table(header, rows, text_columns=3))
 
 
 if __name__ == "__main__":

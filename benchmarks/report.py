@@ -56,17 +56,13 @@ def percent(values: Sequence[float]) -> str:
 
 
 def format_table(
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    markdown: bool,
-    text_columns: int = 1,
+    header: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1
 ) -> str:
-    """Aligned columns: so many of text, then numbers."""
+    """Aligned columns in Markdown: so many of text, then numbers."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    if markdown:
-        rule = ["-" * width for width in widths[:text_columns]]
-        lines.insert(1, rule + ["-" * (width - 1) + ":" for width in widths[text_columns:]])
+    rule = ["-" * width for width in widths[:text_columns]]
+    lines.insert(1, rule + ["-" * (width - 1) + ":" for width in widths[text_columns:]])
     cells = (
         [
             *map(str.ljust, line[:text_columns], widths),
@@ -74,7 +70,7 @@ def format_table(
         ]
         for line in lines
     )
-    return "\n".join("| " + " | ".join(row) + " |" if markdown else "  ".join(row) for row in cells)
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
 def environment() -> dict[str, Any]:
@@ -91,11 +87,3 @@ def _processor() -> str:
     info = Path("/proc/cpuinfo")
     names = info.read_text().split("model name\t: ")[1:] if info.exists() else []
     return names[0].partition("\n")[0] if names else platform.machine()
-
-
-def write_json(path: Path, content: object) -> None:
-    """Write a file that is either complete or not there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.tmp")
-    unfinished.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    os.replace(unfinished, path)

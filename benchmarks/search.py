@@ -1,6 +1,6 @@
 """Search 100,000 questions: what an index costs, and how fast it is.
 
-    python benchmarks/search.py PIPELINE ../shared/data/match_zh/*/*.txt [--markdown]
+    python benchmarks/search.py PIPELINE ../shared/data/match_zh/*/*.txt
 
 PIPELINE has a `re2_similarity`. The questions are the distinct cells of files of pairs, split at
 TABs or commas, in random order; others of them are searched for.
@@ -39,7 +39,6 @@ def main() -> None:
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--questions", type=int, default=100_000)
     parser.add_argument("--searches", type=int, default=200)
-    parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(*(f"{name} {value}" for name, value in environment().items()), sep=", ")
@@ -51,7 +50,7 @@ def main() -> None:
     print(f"{len(questions):,} questions of {np.mean([*map(len, questions)]):.1f} characters\n")
     nlp = spacy.load(arguments.pipeline)
     (pipe,) = (pipe for _, pipe in nlp.pipeline if isinstance(pipe, PairClassifier))
-    print_speed(print_costs(pipe, questions), queries, arguments.markdown)
+    print_speed(print_costs(pipe, questions), queries)
 
 
 def read_questions(files: list[Path]) -> list[str]:
@@ -74,7 +73,7 @@ def print_costs(pipe: PairClassifier, questions: list[str]) -> TextIndex:
     return loaded
 
 
-def print_speed(index: TextIndex, queries: list[str], markdown: bool) -> None:
+def print_speed(index: TextIndex, queries: list[str]) -> None:
     """Milliseconds of a search, with and without the network."""
     weights, rows = list(index.pipe.ranking), []
     for depth in DEPTHS:
@@ -84,7 +83,7 @@ def print_speed(index: TextIndex, queries: list[str], markdown: bool) -> None:
             middle, high = (1000 * np.percentile(times, share, axis=0) for share in (50, 95))
             cells = [f"{cpu:.0f} ({wall:.0f})" for cpu, wall in (middle, high)]
             rows.append([f"{name}, {depth} candidates", *cells])
-    print(format_table(["", "median ms", "95th percentile"], rows, markdown))
+    print(format_table(["", "median ms", "95th percentile"], rows))
 
 
 def clock(function: Callable[[], Result]) -> tuple[Result, float, float]:

@@ -1,6 +1,6 @@
 """Measure the speed and memory of `flat_ner` and `tener_ner`.
 
-    python benchmarks/speed.py [--text FILE] [--pipeline DIR] [--markdown] [--output FILE]
+    python benchmarks/speed.py [--text FILE] [--pipeline DIR]
     python benchmarks/speed.py --factory tener_ner
 
 Three systems process texts of 50, 100, 200 and 400 characters, 1 and 16 at once, with 1 and 2
@@ -32,7 +32,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from multiprocessing import get_context
@@ -44,7 +44,7 @@ from typing import Any, Literal, get_args
 import spacy
 import torch
 from direct import DirectFLAT, bytes_needed, check_equal
-from report import environment, format_table, write_json
+from report import environment, format_table
 from sentences import cut_texts, draw_texts, make_examples, make_pipeline, read_texts
 from spacy.language import Language
 
@@ -88,28 +88,18 @@ def main() -> None:
     arguments = parse_arguments()
     texts = read_texts(arguments.text) if arguments.text else draw_texts(2000)
     cases = [Case(*case) for case in product(TASKS, arguments.lengths, arguments.batches)]
-    memory: list[Figure] = []
-    speed: list[Figure] = []
-    whole_texts: dict[int, float] = {}
+    print(environment())
     with TemporaryDirectory() as folder:
         path = arguments.pipeline or save_pipeline(arguments.factory, Path(folder))
         if "memory" in arguments.measure:
             memory = measure_memory(path, texts, cases, arguments.direct_limit)
-            print_memory(memory, arguments.markdown)
+            print_memory(memory)
         if "speed" in arguments.measure:
             bench = Bench(spacy.load(path), texts, arguments.direct_limit)
             speed = measure_speed(bench, cases, arguments.threads, arguments.seconds)
-            print_speed(speed, arguments.markdown)
-            if arguments.text:
-                whole_texts = {n: measure_pipe(bench.nlp, texts, n) for n in arguments.threads}
-    if arguments.output:
-        content = {
-            "environment": environment(),
-            "texts_per_second": [as_record(figure) for figure in speed],
-            "whole_texts_per_second": whole_texts,
-            "peak_mb": [as_record(figure) for figure in memory],
-        }
-        write_json(arguments.output, content)
+            print_speed(speed)
+            for threads in arguments.threads if arguments.text else ():
+                measure_pipe(bench.nlp, texts, threads)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -123,8 +113,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--measure", nargs="+", choices=["speed", "memory"])
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each figure, about")
     parser.add_argument("--direct-limit", type=float, default=8.0, metavar="GB")
-    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
-    parser.add_argument("--output", type=Path, help="write all figures to this JSON file")
     arguments = parser.parse_args()
     arguments.measure = arguments.measure or ["speed", "memory"]
     if "memory" in arguments.measure and not sys.platform.startswith("linux"):
@@ -241,8 +229,8 @@ def clock(steps: Sequence[Step], seconds: float) -> list[float]:
     return [median(taken) for taken in times]
 
 
-def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
-    """Texts a second of `nlp.pipe` over texts as they are, the best of three passes."""
+def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> None:
+    """Print the texts a second of `nlp.pipe` over texts as they are, the best of three passes."""
     torch.set_num_threads(threads)
     best = float("inf")
     for _ in range(3):
@@ -252,7 +240,6 @@ def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
         best = min(best, time.perf_counter() - start)
     rate = len(texts) / best
     print(f"nlp.pipe over {len(texts):,} texts, {threads} threads: {rate:,.0f} a second")
-    return rate
 
 
 def measure_memory(
@@ -307,7 +294,7 @@ def peak_mb() -> float:
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
-def print_speed(figures: Iterable[Figure], markdown: bool) -> None:
+def print_speed(figures: Iterable[Figure]) -> None:
     print("Texts a second\n")
     header = ["", "characters", "batch", "threads", *SYSTEMS, "network/direct"]
     rows = []
@@ -317,10 +304,10 @@ def print_speed(figures: Iterable[Figure], markdown: bool) -> None:
         gain = f"{network / direct:.1f}" if network and direct else "–"
         numbers = [case.length, case.batch, case.threads]
         rows.append([case.task, *map(str, numbers), *map(show, rates), gain])
-    print(format_table(header, rows, markdown) + "\n")
+    print(format_table(header, rows) + "\n")
 
 
-def print_memory(figures: Iterable[Figure], markdown: bool) -> None:
+def print_memory(figures: Iterable[Figure]) -> None:
     print("Peak memory in MB above the loaded pipeline\n")
     header = ["", "characters", "batch", *SYSTEMS]
     rows = [
@@ -332,7 +319,7 @@ def print_memory(figures: Iterable[Figure], markdown: bool) -> None:
         ]
         for case, found in by_case(figures).items()
     ]
-    print(format_table(header, rows, markdown) + "\n")
+    print(format_table(header, rows) + "\n")
 
 
 def by_case(figures: Iterable[Figure]) -> dict[Case, dict[System, Figure]]:
@@ -340,10 +327,6 @@ def by_case(figures: Iterable[Figure]) -> dict[Case, dict[System, Figure]]:
     for figure in figures:
         cases.setdefault(figure.case, {})[figure.system] = figure
     return cases
-
-
-def as_record(figure: Figure) -> dict[str, Any]:
-    return {**asdict(figure.case), "system": figure.system, "value": figure.value}
 
 
 def show(value: float | None) -> str:

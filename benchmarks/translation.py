@@ -61,12 +61,12 @@ def main() -> None:
     if arguments.minutes:
         translate = baseline(next(iter(pipelines.values())), arguments.corpus, arguments.minutes)
         rows.append(row("nn.Transformer, greedy", translate, dev))
-    print(format_table(["", "BLEU", "chrF", "texts/s"], rows, markdown=True), flush=True)
+    print(format_table(["", "BLEU", "chrF", "texts/s"], rows), flush=True)
     known = name_list(arguments.names) if arguments.names else dict(common_names())
     docs = list(with_names(dev, NameTable(known)))
     header = ["", "names", "in the output, %", "texts", "one is missing", "one comes too often"]
     rows = list(name_rows(pipelines, docs, known)) if docs else []
-    print(f"\n{format_table([*header, 'BLEU', 'chrF'], rows, markdown=True)}")
+    print(f"\n{format_table([*header, 'BLEU', 'chrF'], rows)}")
 
 
 def translator_of(path: Path) -> Seq2SeqTranslator:

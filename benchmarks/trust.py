@@ -1,6 +1,6 @@
 """How far a list of names should be trusted: names in plain sentences, and ambiguous words.
 
-    python benchmarks/trust.py PIPELINE [--markdown]
+    python benchmarks/trust.py PIPELINE
 
 The list is added to the lexicon of PIPELINE, which has the labels PER, LOC and ORG, with several
 `trust`s; and to spaCy's `entity_ruler` before it. Names: share found of the 100 names of
@@ -44,7 +44,6 @@ Texts = tuple[list[str], set[Mention]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pipeline")
-    parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
     lines = (HERE / "names.tsv").read_text(encoding="utf-8").splitlines()
     names = dict(line.split("\t") for line in lines)
@@ -64,7 +63,7 @@ def main() -> None:
     # Of two halves of the same size the mean is near enough to the whole.
     means = [sum(each) / 2 for each in zip(*both, strict=True)]
     rows.append([f"fitted: {best[0]}, {best[1]}", *[""] * 3, *map(percent, means)])
-    print(format_table(["", *FRAMES, "P", "R", "F1"], rows, arguments.markdown))
+    print(format_table(["", *FRAMES, "P", "R", "F1"], rows))
 
 
 def framed(names: Mapping[str, str]) -> Texts:

@@ -36,7 +36,7 @@ from thinc.api import fix_random_seed
 from typer.testing import CliRunner
 
 import spacy_flat.errors
-from spacy_flat.compress.compactor import Compactor, CompressConfig
+from spacy_flat.compress.compactor import Compactor
 from spacy_flat.errors import Errors, Warnings
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.pairs import join_pair
@@ -393,7 +393,7 @@ def test_in_few_bits(kind: Kind, trained: Language, tmp_path: Path, bits: Any) -
     """It finds much the same, the more the more bits; what is saved is small and finds the same as
     what was compressed; and training goes on."""
     nlp = deepcopy(trained)
-    Compactor(nlp).apply(CompressConfig(bits=bits))
+    Compactor(nlp).apply(bits=bits)
     nlp.to_disk(tmp_path)
     loaded = spacy.load(tmp_path)
     assert kind.found(loaded) == kind.found(nlp)

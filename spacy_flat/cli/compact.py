@@ -53,11 +53,10 @@ def compact(
     Only flat_ner and tener_ner have rows to drop. In the other components of this package, all
     matrices are stored in fewer bits, and encoders in 6 or more. Other components stay unchanged.
     """
-    from ..compress.compactor import Compactor, CompressConfig, size_of_folder, size_on_disk
+    from ..compress.compactor import Compactor, size_of_folder, size_on_disk
     from ..corpora.docs import read_texts
     from ..loading import load_on_device
 
-    wanted = CompressConfig(bits, min_count)  # type: ignore[arg-type]
     paths = [Path(text) for text in several(texts)]
     require_exists(*paths, *([dev] if dev else []))
     nlp = load_on_device(pipeline, device)
@@ -68,15 +67,15 @@ def compact(
     for path in paths if compactor.components else ():
         compactor.count(tqdm(read_texts(path), desc=path.name, unit=" texts", unit_scale=True))
     before = state_of(compactor, size_of_folder(nlp.path), dev)
-    used = compactor.apply(wanted, max_size and 1e6 * max_size)
+    used = compactor.apply(bits, min_count, max_size and 1e6 * max_size)
     after = state_of(compactor, size_on_disk(nlp), dev)
     forget_paths(nlp)
     with replacing(out) as temporary:
         nlp.to_disk(temporary)
     rows = [(name, value, after.get(name, "")) for name, value in before.items()]
     msg.table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
-    if used.min_count:
-        msg.info(f"Kept rows that occur at least {used.min_count:,} times in the texts")
+    if used:
+        msg.info(f"Kept rows that occur at least {used:,} times in the texts")
     msg.good(str(out))
 
 

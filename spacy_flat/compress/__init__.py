@@ -1,5 +1,5 @@
 """Small pipelines from trained ones."""
 
-from .compactor import Compactor, CompressConfig
+from .compactor import Compactor
 
-__all__ = ["Compactor", "CompressConfig"]
+__all__ = ["Compactor"]

@@ -8,10 +8,9 @@ tables, of which only that of unknown keys changes.
 import tempfile
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
@@ -24,27 +23,10 @@ from ..text.featuriser import SegmentFeaturiser
 from ..text.units import Units, split_texts
 from ..text.vocabulary import TableVocab
 from ..util.arrays import Ints
-from ..util.options import Options, option, require_number
+from ..util.options import Check, require, require_count, require_number
 
-Bits = Literal[4, 5, 6, 7, 8, 16, 32]
-
+BITS = (4, 5, 6, 7, 8, 16, 32)  # of a number
 TEXTS_AT_ONCE = 2000  # to count in a memory zone
-
-
-@dataclass(frozen=True)
-class CompressConfig(Options):
-    """How far to compress.
-
-    Raises ValueError (F341) for a value of another type, and for one out of its bounds.
-    """
-
-    bits: Bits = option(
-        8,
-        "bits per number in a table. Up to 8, each row has a scale. Fewer than 8 only save space "
-        "on disk; in memory, a number has 8. A BERT keeps at least 6. It and components other "
-        "than flat_ner and tener_ner are only smaller on disk",
-    )
-    min_count: int = option(0, "minimum occurrences in the counted texts of a row to keep", min=0)
 
 
 class Compactor:
@@ -80,31 +62,35 @@ class Compactor:
                 for component in self.components.values():
                     component.count(some, self.nlp)
 
-    def apply(self, config: CompressConfig, limit: float | None = None) -> CompressConfig:
+    def apply(self, bits: int = 8, min_count: int = 0, limit: float | None = None) -> int:
         """Compress the pipeline. Each call starts from the pipeline of the first one: what it has
         learnt since is lost, and so are words added to its lexicon, which is a new object.
 
-        limit: bytes on disk; the smallest `min_count` that fits is chosen, at least that of
-            `config`.
+        bits: per number in a table. Up to 8, each row has a scale. Fewer than 8 only save space on
+            disk; in memory, a number has 8. A BERT keeps at least 6. It and components other than
+            flat_ner and tener_ner are only smaller on disk.
+        min_count: minimum occurrences in the counted texts of a row to keep.
+        limit: bytes on disk; the smallest `min_count` that fits is chosen, at least the given one.
 
-        Returns the config used.
-        Raises ValueError for rows to drop if nothing was counted (F371), for a limit that is not
-        above 0 (F341), and if nothing fits (F372).
+        Returns the minimum of occurrences. Raises ValueError for an argument out of its bounds
+        (F341), for rows to drop if nothing was counted (F371), and if nothing fits (F372).
         """
         from ..nn.compact import rounded
 
+        require("bits", bits, Check(f"one of {BITS}", BITS.__contains__))
+        require_count("min_count", min_count, 0)
         if limit is not None:
             require_number("limit", limit, 1)
-        drops_rows = config.min_count > 0 or limit is not None
+        drops_rows = min_count > 0 or limit is not None
         if self.components and drops_rows and not row_counts(self.components.values()).any():
             raise ValueError(Errors.F371)
         for model, shim, min_bits in self._networks:
-            model.shims[0] = rounded(shim, max(config.bits, min_bits))
+            model.shims[0] = rounded(shim, max(bits, min_bits))
             model.attrs["packed"] = True  # which counts where it is the whole model of a pipe
         if limit is not None:
-            config = self._fitting(config, limit)
-        self._apply_to_tables(config)
-        return config
+            min_count = self._fitting(bits, min_count, limit)
+        self._apply_to_tables(bits, min_count)
+        return min_count
 
     def rows(self) -> dict[str, int]:
         """How many rows each table has at present, by "COMPONENT: TABLE"."""
@@ -114,22 +100,22 @@ class Compactor:
             for table, rows in component.rows().items()
         }
 
-    def _apply_to_tables(self, config: CompressConfig) -> None:
+    def _apply_to_tables(self, bits: int, min_count: int) -> None:
         for component in self.components.values():
-            component.apply(config)
+            component.apply(bits, min_count)
 
-    def _fitting(self, config: CompressConfig, limit: float) -> CompressConfig:
+    def _fitting(self, bits: int, min_count: int, limit: float) -> int:
         def size(min_count: int) -> int:
-            self._apply_to_tables(replace(config, min_count=min_count))
+            self._apply_to_tables(bits, min_count)
             return size_on_disk(self.nlp)
 
         # The values that differ in what they drop. There are few, as high counts are rare.
         counts = np.unique(row_counts(self.components.values())) + 1
-        steps = sorted({max(step, config.min_count) for step in (0, *counts.tolist())})
-        place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
+        steps: list[int] = sorted({max(step, min_count) for step in (0, *counts.tolist())})
+        place: int = bisect_left(steps, True, key=lambda step: size(step) <= limit)
         if place == len(steps):
             raise ValueError(Errors.F372.format(size=size(steps[-1]) / 1e6, limit=limit / 1e6))
-        return replace(config, min_count=steps[place])
+        return steps[place]
 
 
 class TableCompactor:
@@ -165,18 +151,18 @@ class TableCompactor:
             for name, counts in self.counts.items():
                 counts += np.bincount(getattr(batch, name).ravel(), minlength=len(counts))
 
-    def apply(self, config: CompressConfig) -> None:
+    def apply(self, bits: int, min_count: int) -> None:
         """Put a smaller featuriser and network, made from the first ones, into the model."""
         from ..nn.compact import compact_network
 
         vocabs, rows = {}, {}
         for name, counts in self.counts.items():
             vocab: TableVocab = getattr(self.featuriser, name)
-            chosen = counts[vocab.ids] >= config.min_count
+            chosen = counts[vocab.ids] >= min_count
             vocabs[name], rows[name] = vocab.select(chosen), vocab.ids[chosen]
         self.model.attrs["featuriser"] = self.featuriser.compact(vocabs)
         self.model.attrs["packed"] = True
-        self.model.shims[0] = compact_network(self.shim, rows, config.bits)
+        self.model.shims[0] = compact_network(self.shim, rows, bits)
 
 
 def transformers_of(nlp: Language) -> list[Model[Any, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from html import escape
-from threading import Lock
 from typing import Any
 
 import spacy
@@ -20,7 +19,6 @@ from ..generator.forms import FORMS
 from ..ner.component import CRFEntityRecognizer
 from ..ner.flat.component import FlatEntityRecognizer
 from ..similarity.component import PairClassifier
-from ..similarity.index import TextIndex
 from ..translator.component import Seq2SeqTranslator
 from ..viz.lattice import MAX_DRAWN
 
@@ -29,8 +27,6 @@ TEXT = "人和药店在重庆开业，陈志远从浙江大学赶来。"
 PAIR = ("怎么修改登录密码", "如何更改密码")
 TRUSTS = (0, 0.9, 0.99, 0.999, 0.9999, 1)
 QUESTIONS = "怎么修改登录密码\n怎么申请退款\n什么时候发货\n如何联系人工客服"
-
-_using = Lock()  # sessions share the pipelines
 
 
 def show(sources: Sequence[str]) -> None:
@@ -53,8 +49,7 @@ def show(sources: Sequence[str]) -> None:
         return
     page, pipe = pages[st.sidebar.radio("Task", list(pages)) or next(iter(pages))]
     try:
-        with _using:
-            page(nlp, pipe)
+        page(nlp, pipe)
     except Exception as error:
         if not is_coded(error):
             raise
@@ -117,11 +112,8 @@ def words_of(lines: str) -> list[tuple[str, str]]:
 
 
 def compare(nlp: Language, pipe: PairClassifier) -> None:
-    columns = st.columns(2)
-    left, right = (
-        column.text_area(name, text, max_chars=MAX_LENGTH)
-        for column, name, text in zip(columns, ("Left text", "Right text"), PAIR, strict=True)
-    )
+    left = st.text_area("Left text", PAIR[0], max_chars=MAX_LENGTH)
+    right = st.text_area("Right text", PAIR[1], max_chars=MAX_LENGTH)
     st.metric("Similarity", f"{pipe.similarity(left, right):.3f}")
     st.image(pipe.align(left, right).to_svg())
 
@@ -129,18 +121,13 @@ def compare(nlp: Language, pipe: PairClassifier) -> None:
 def search(nlp: Language, pipe: PairClassifier) -> None:
     questions = st.text_area("Questions, one a line", QUESTIONS, height=200)
     query = st.text_input("Query", PAIR[1], max_chars=MAX_LENGTH)
-    texts = tuple(filter(None, map(str.strip, questions.splitlines())))
+    texts = list(filter(None, map(str.strip, questions.splitlines())))
     if query and texts:
-        matches = index_of(pipe, texts).search(query)
+        matches = pipe.index(texts).search(query)
         st.dataframe(
             [{"question": match.text, "similarity": match.similarity} for match in matches],
             hide_index=True,
         )
-
-
-@st.cache_resource(max_entries=4, hash_funcs={PairClassifier: id})  # `load` keeps pipelines
-def index_of(pipe: PairClassifier, texts: tuple[str, ...]) -> TextIndex:
-    return pipe.index(texts)
 
 
 # Characters

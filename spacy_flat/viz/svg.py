@@ -1,30 +1,24 @@
-"""Elements of pictures, as strings of SVG. What they show is escaped here.
-
-A colour is a name in `COLOURS`, with one value for light pages and one for dark ones.
-"""
+"""Elements of pictures, as strings of SVG. What they show is escaped here."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from html import escape
 from unicodedata import east_asian_width
 
-# On light pages, on dark pages.
 COLOURS = {
-    "page": ("#ffffff", "#0d1117"),
-    "ink": ("#1f2328", "#e6edf3"),
-    "muted": ("#59636e", "#9198a1"),
-    "soft": ("#eef1f4", "#212830"),
-    "blue": ("#0969da", "#4493f8"),
-    "orange": ("#bc4c00", "#f0883e"),
-    "green": ("#1a7f37", "#3fb950"),
+    "page": "#ffffff",
+    "ink": "#1f2328",
+    "muted": "#59636e",
+    "soft": "#eef1f4",
+    "blue": "#0969da",
+    "orange": "#bc4c00",
+    "green": "#1a7f37",
 }
 FONTS = (
     "'Helvetica Neue',Arial,'PingFang SC','Hiragino Sans GB','Microsoft YaHei',"
     "'Noto Sans CJK SC','Noto Sans SC','WenQuanYi Micro Hei',sans-serif"
 )
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Svg(str):
@@ -36,17 +30,13 @@ class Svg(str):
 
 def picture(width: float, height: float, title: str, elements: Iterable[str]) -> Svg:
     """A whole SVG of this size in pixels. The title is for screen readers."""
-    light, dark = (
-        "".join(f".{name}{{color:{values[page]}}}" for name, values in COLOURS.items())
-        for page in (0, 1)
-    )
+    colours = "".join(f".{name}{{color:{colour}}}" for name, colour in COLOURS.items())
     size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
-        f"<title>{_content(title)}</title>",
+        f"<title>{escape(title)}</title>",
         f"<style>svg{{font-family:{FONTS};fill:currentColor}}"
-        f".line{{fill:none;stroke:currentColor}}{light}",
-        f"@media (prefers-color-scheme:dark){{{dark}}}</style>",
+        f".line{{fill:none;stroke:currentColor}}{colours}</style>",
         box(0, 0, width, height, "page"),
         *elements,
         "</svg>\n",
@@ -109,9 +99,5 @@ def _element(name: str, colour: str, content: str = "", **attributes: float | st
         for key, value in attributes.items()
     }
     values = " ".join(f'{key}="{value}"' for key, value in texts.items())
-    end = f">{_content(content)}</{name}>" if content else "/>"
+    end = f">{escape(content)}</{name}>" if content else "/>"
     return f'<{name} class="{colour}" {values}{end}'
-
-
-def _content(content: str) -> str:
-    return escape(_NOT_XML.sub("□", content), quote=False)

@@ -1,6 +1,6 @@
 """Making trained components small."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from spacy.language import Language
 from spacy_flat.compress import compactor as module
 from spacy_flat.compress.compactor import (
     Compactor,
-    CompressConfig,
     size_on_disk,
 )
 
@@ -26,10 +25,10 @@ def pipeline(trained: Language, copy_of: Copy) -> Language:
     return copy_of(trained)
 
 
-def compact(nlp: Language, amount: CompressConfig, texts: list[str] | None = None) -> Language:
+def compact(nlp: Language, texts: Sequence[str] = (), **how: int) -> Language:
     compactor = Compactor(nlp)
-    compactor.count(texts or [])
-    compactor.apply(amount)
+    compactor.count(texts)
+    compactor.apply(**how)
     return nlp
 
 
@@ -44,7 +43,7 @@ def emissions(nlp: Language, text: str) -> torch.Tensor:
 
 
 def test_merging_alone_changes_nothing(trained: Language, pipeline: Language) -> None:
-    compact(pipeline, CompressConfig(bits=32))
+    compact(pipeline, bits=32)
     for text in [*TEXTS, *NEW]:
         torch.testing.assert_close(emissions(pipeline, text), emissions(trained, text))
     assert len(pipeline.to_bytes()) < 0.8 * len(trained.to_bytes())
@@ -53,7 +52,7 @@ def test_merging_alone_changes_nothing(trained: Language, pipeline: Language) ->
 def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
     trained: Language, pipeline: Language
 ) -> None:
-    compact(pipeline, CompressConfig(bits=32, min_count=1), TEXTS[:5])
+    compact(pipeline, TEXTS[:5], bits=32, min_count=1)
     encoder = flat(pipeline).model.attrs["featuriser"]
     known, gone = "人和药店", "李雷韩梅"
     assert (encoder.chars.look_up(np.array([ord(char) for char in known], np.uint64)) > 0).all()
@@ -75,38 +74,37 @@ def test_occurrences_are_counted(
     assert set(rows) == {"flat_ner: chars", "flat_ner: bigrams", "flat_ner: words"}
     compactor.count(["龘"])
     compactor.count(iter(["重庆", "重庆"]))
-    compactor.apply(CompressConfig(min_count=2))
+    compactor.apply(min_count=2)
     assert compactor.rows() == {"flat_ner: chars": 2, "flat_ner: bigrams": 1, "flat_ner: words": 1}
-    compactor.apply(CompressConfig())
+    compactor.apply()
     assert compactor.rows() == rows
 
 
 def test_rows_are_not_dropped_by_no_texts(pipeline: Language) -> None:
     compactor = Compactor(pipeline)
     with pytest.raises(ValueError, match="F371"):
-        compactor.apply(CompressConfig(min_count=1))
+        compactor.apply(min_count=1)
     with pytest.raises(ValueError, match="F371"):
-        compactor.apply(CompressConfig(), limit=1e6)
+        compactor.apply(limit=1e6)
 
 
 def test_the_largest_that_fits(pipeline: Language) -> None:
     compactor = Compactor(pipeline)
     compactor.count(TEXTS)
-    compactor.apply(CompressConfig())
+    compactor.apply()
     whole = size_on_disk(pipeline)
-    amount = compactor.apply(CompressConfig(), limit=whole - 500)
+    least = compactor.apply(limit=whole - 500)
     assert size_on_disk(pipeline) <= whole - 500
-    larger = replace(amount, min_count=amount.min_count - 1)
-    compactor.apply(larger)
+    compactor.apply(min_count=least - 1)
     compacted = pipeline.to_bytes()
     assert size_on_disk(pipeline) > whole - 500
-    assert compactor.apply(CompressConfig(min_count=3), limit=2 * whole).min_count == 3
+    assert compactor.apply(min_count=3, limit=2 * whole) == 3
     with pytest.raises(ValueError, match="F372"):
-        compactor.apply(CompressConfig(), limit=1000)
+        compactor.apply(limit=1000)
     # What is learnt now is no part of what the next call begins with.
     learner = pipeline.resume_training()
     pipeline.update(examples_of(pipeline), sgd=learner)
-    compactor.apply(larger)
+    compactor.apply(min_count=least - 1)
     after = pipeline.to_bytes()
-    compactor.apply(larger)
+    compactor.apply(min_count=least - 1)
     assert pipeline.to_bytes() == after == compacted

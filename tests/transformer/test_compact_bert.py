@@ -9,7 +9,7 @@ import spacy
 from ner.conftest import GOLD, TEXTS, check_known, found
 from spacy.language import Language
 
-from spacy_flat.compress.compactor import Compactor, CompressConfig
+from spacy_flat.compress.compactor import Compactor
 
 from .conftest import learn, make, start
 
@@ -33,10 +33,10 @@ def test_a_bert_is_rounded(is_shared: bool, tiny_bert: Path, tmp_path: Path) -> 
     check_known(nlp)
     before = vectors_of(nlp)
     compactor = Compactor(nlp)
-    compactor.apply(CompressConfig(bits=32))
+    compactor.apply(bits=32)
     assert np.array_equal(vectors_of(nlp), before)
     nlp.to_disk(tmp_path / "whole")
-    compactor.apply(CompressConfig(bits=16))
+    compactor.apply(bits=16)
     nlp.to_disk(tmp_path / "rounded")
     loaded = spacy.load(tmp_path / "rounded")
     np.testing.assert_allclose(vectors_of(loaded), before, atol=0.05)
