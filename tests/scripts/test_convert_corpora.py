@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from convert import Part, convert_corpus
-from converted import load
+from converted import entities, load
 from fetch import fetch_corpus
 from published import CORPORA, Corpus, CorpusFile
 from spacy.tokens import Doc
@@ -37,8 +37,9 @@ def corpus_of(
         (folder / "toy" / name).write_text(text, "utf-8")
 
 
-def parts_of(folder: Path, name: str = "toy") -> dict[str, Part]:
-    return {part.path.stem: part for part in convert_corpus(name, folder, folder / "out")}
+def parts_of(folder: Path, name: str = "toy", general: bool = False) -> dict[str, Part]:
+    parts = convert_corpus(name, folder, folder / "out", general)
+    return {part.path.stem: part for part in parts}
 
 
 def test_a_part_of_several_files_without_the_pairs_of_others(
@@ -62,24 +63,34 @@ def test_a_part_of_several_files_without_the_pairs_of_others(
 
 
 @pytest.mark.parametrize(
-    ("form", "distinct", "kept"),
+    ("distinct", "kept"),
     [
-        ("pairs-tsv", False, ["甲乙", "甲丙", "甲丙"]),
-        ("pairs-tsv", True, []),  # all share a text with the test part
-        ("parallel-tsv", False, ["甲乙", "甲丙", "甲丙"]),
-        ("parallel-tsv", True, ["甲丙"]),  # a text may have several translations
+        (False, ["甲乙", "甲丙", "甲丙"]),
+        (True, ["甲丙"]),  # a text may have several translations
     ],
 )
 def test_what_is_in_another_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, distinct: bool, kept: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, distinct: bool, kept: list[str]
 ) -> None:
-    label = "\t1" * (form == "pairs-tsv")
-    lines = [f"{a}\t{b}{label}\n" for a, b in ("甲乙", "甲丙", "甲丙")]
+    lines = [f"{a}\t{b}\n" for a, b in ("甲乙", "甲丙", "甲丙")]
     files = {"train": "".join(lines), "test": lines[0]}
-    corpus_of(tmp_path, monkeypatch, files, format=form, distinct=distinct)
+    corpus_of(tmp_path, monkeypatch, files, format="parallel-tsv", distinct=distinct)
     docs = load(parts_of(tmp_path)["train"].path)
-    found = [texts(doc) if label else (doc.text, doc._.translation) for doc in docs]
-    assert ["".join(pair) for pair in found] == kept
+    assert [doc.text + doc._.translation for doc in docs] == kept
+
+
+def test_what_is_stripped_and_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Positions of units, and entities with more characters than their label may have."""
+    tags = zip("京海淀区在410", ("B-LOC", "B-LOC", "I-LOC", "I-LOC", *"OOOO"), strict=False)
+    text = "".join(f"{unit}{n}\t{tag}\n" for n, (unit, tag) in enumerate(tags))
+    files = {"train": text, "dev": text}
+    more = {"strip": "(?<=.)[0-9]+(?=\t)", "general": {"longest": {"LOC": 2}}}
+    corpus_of(tmp_path, monkeypatch, files, format="bio", **more)
+    for general, found in ((False, ["京", "海淀区"]), (True, ["京"])):
+        (doc,) = load(parts_of(tmp_path, general=general)["train"].path)
+        assert doc.text == "京海淀区在410"
+        assert [text for text, _ in entities(doc)] == found
+        assert [token.ent_iob_ for token in doc][1:4] == (["", "", ""] if general else [*"BII"])
 
 
 def test_a_share_is_held_out_at_even_distances(
@@ -112,18 +123,6 @@ def test_pairs_with_a_text_in_common_stay_together(
     assert made["train"].left_out == 2
 
 
-def test_embedded_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    sizes = {}
-    for name in (name for name, corpus in CORPORA.items() if corpus.embedded):
-        fetch_corpus(name, tmp_path / "data")
-        parts = parts_of(tmp_path / "data", name)
-        sizes[name] = {part: made.summary.docs for part, made in parts.items()}
-    assert sizes["demo_parallel"] == {"train": 167, "dev": 30, "test": 30}
-    assert len(sizes) == 5
-    assert all({"train", "dev"} <= {*parts} and all(parts.values()) for parts in sizes.values())
-
-
 @pytest.mark.parametrize("name", ["msra", "cluener", "weibo", "resume"])
 def test_general_labels(name: str) -> None:
     general = CORPORA[name].general
@@ -136,9 +135,8 @@ def test_general_labels(name: str) -> None:
     assert found | set(general.get("unannotated", ())) == GENERAL
 
 
-# Different, same, and how many were left out; or sentences of train and dev. Of large files the
-# first lines alone, for time.
-FIRST = {"atec": 2000, "bq": 1500, "tatoeba": 3000, "3am": 3000}
+# Different, same, and how many were left out. Of large files the first lines alone, for time.
+FIRST = {"atec": 2000, "bq": 1500}
 PARTS = {
     "atec": {"train": (1397, 331, 81), "dev": (155, 36, 0)},
     "bq": {"train": (1409, 1300, 0), "dev": (129, 160, 0)},
@@ -148,22 +146,15 @@ PARTS = {
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not at hand")
-@pytest.mark.parametrize("name", [*PARTS, "tang_small", "tatoeba", "3am"])
+@pytest.mark.parametrize("name", PARTS)
 def test_published_corpora(tmp_path: Path, name: str) -> None:
     for path in fetch_corpus(name, tmp_path, SHARED):
-        if name not in ("tatoeba", "3am") or path.stem == "train":
-            lines = path.read_bytes().splitlines(keepends=True)
-            path.write_bytes(b"".join(lines[: FIRST.get(name)]))
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[: FIRST.get(name)]))
     found = parts_of(tmp_path, name)
-    if name in PARTS:
-        assert PARTS[name] == {
-            name: (part.summary.labels["different"], part.summary.labels["same"], part.left_out)
-            for name, part in found.items()
-        }
-    if name == "tang_small":
-        assert (found["train"].summary.docs, found["dev"].summary.docs) == (143, 15)
-    dev, train = (
-        [texts(doc) if name in PARTS else doc.text for doc in load(found[part].path)]
-        for part in ("dev", "train")
-    )
+    assert PARTS[name] == {
+        name: (part.summary.labels["different"], part.summary.labels["same"], part.left_out)
+        for name, part in found.items()
+    }
+    dev, train = ([texts(doc) for doc in load(found[part].path)] for part in ("dev", "train"))
     assert not {*dev} & {*train}

@@ -54,23 +54,19 @@ def test_from_its_address(tmp_path: Path, toy: Corpus, monkeypatch: pytest.Monke
     fetch_corpus("toy", tmp_path)
     assert asked == ["https://example.org/train.txt"]  # nothing is fetched twice
 
+    def fail(url: str, timeout: float) -> io.BytesIO:
+        raise URLError("no host")
+
+    path.unlink()
+    monkeypatch.setattr(urllib.request, "urlopen", fail)
+    with pytest.raises(ValueError, match=r"example\.org.*DIR/ner_zh/toy/train\.txt"):
+        fetch_corpus("toy", tmp_path)
+
 
 def test_a_wrong_checksum_writes_nothing(tmp_path: Path, toy: Corpus) -> None:
     with pytest.raises(ValueError, match=r"train\.txt: the SHA-256 checksum is [0-9a-f]{64}"):
         fetch_corpus("toy", tmp_path / "data", local(tmp_path / "source", b"other"))
     assert list((tmp_path / "data" / "toy").iterdir()) == []
-
-
-@pytest.mark.parametrize("reason", [URLError("no host"), TimeoutError("too slow")])
-def test_a_failed_download(
-    tmp_path: Path, toy: Corpus, monkeypatch: pytest.MonkeyPatch, reason: Exception
-) -> None:
-    def urlopen(url: str, timeout: float) -> io.BytesIO:
-        raise reason
-
-    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
-    with pytest.raises(ValueError, match=r"example\.org.*DIR/ner_zh/toy/train\.txt"):
-        fetch_corpus("toy", tmp_path)
 
 
 def test_missing_files(tmp_path: Path, toy: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
