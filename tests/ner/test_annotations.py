@@ -1,5 +1,4 @@
-"""What `flat_ner` writes into a Doc: `doc.ents` beside the annotation of other components, and
-`doc._.char_ents`."""
+"""What `flat_ner` writes into a Doc: `doc.ents` and `doc._.char_ents`."""
 
 import warnings
 
@@ -10,7 +9,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy_flat.ner.spans import set_entities
 from spacy_flat.text.units import EntitySpan
 
-from .conftest import GOLD
+from .conftest import GOLD, TEXTS, Copy, add_flat, blank, entities, found, marked
 
 
 def test_exact_characters_go_with_parts_of_a_doc(jieba_trained: Language) -> None:
@@ -44,3 +43,21 @@ def test_characters_of_zero_width_within_names(mark: str, trained: Language) -> 
         f"王小{mark}明",
         f"上{mark}海",
     ]
+
+
+def test_without_a_network_there_is_no_lexicon() -> None:
+    with pytest.raises(ValueError, match=r"F308.*'flat_ner'"):
+        _ = add_flat(blank()).lexicon  # type: ignore[attr-defined]
+
+
+def test_learns_ten_sentences_by_heart(trained: Language) -> None:
+    assert found(trained) == GOLD
+    assert [entities(doc) for doc in trained.pipe(TEXTS)] == [marked(text) for text in TEXTS]
+
+
+def test_long_texts_are_cut_and_put_together(trained: Language, copy_of: Copy) -> None:
+    """No two of the sentences fit into a segment: their entities are found as one by one."""
+    nlp = copy_of(trained, max_length=12)
+    sentences = [text for text in TEXTS if text[-1] in "。！"] * 20
+    doc = nlp("".join(sentences))
+    assert entities(doc) == [entity for text in sentences for entity in marked(text)]

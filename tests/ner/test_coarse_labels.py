@@ -12,9 +12,8 @@ from spacy.language import Language
 from spacy.training import Example
 
 from spacy_flat.ner.scores import score_entities
-from spacy_flat.ner.spans import Annotation, names_in
+from spacy_flat.ner.spans import names_in
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.text.units import EntitySpan
 
 from .conftest import (
     GOLD,
@@ -147,27 +146,6 @@ def test_predictions_count_with_the_labels_of_the_corpus() -> None:
     assert scores["chars_p"] == scores["ents_p"] == pytest.approx(1 / 3)
 
 
-def test_of_two_coarse_labels_the_right_one_counts() -> None:
-    coarse = {"A": ["X", "Y"], "B": ["Y"]}
-    example = scored("甲乙丙", [(0, 1, "B")], [(0, 1, "Y"), (1, 2, "Y")], coarse=coarse)
-    scores = score_entities([example])
-    assert {label: prf["p"] for label, prf in scores["ents_per_type"].items()} == {"B": 1, "A": 0}
-
-
-def test_mapped_annotation() -> None:
-    gold = Annotation(
-        [EntitySpan(0, 1, "A"), EntitySpan(1, 2, "GPE"), EntitySpan(2, 3, "BOOK")],
-        [EntitySpan(0, 3, "CITY"), EntitySpan(0, 3, "BOOK"), EntitySpan(2, 3, "")],
-        {"A": ["GPE", "LOC", "BOOK"]},
-    )
-    assert gold.mapped(None) is gold
-    assert gold.mapped({"GPE": "LOC", "CITY": "LOC", "BOOK": ""}) == (
-        [(0, 1, "A"), (1, 2, "GPE")],
-        [(0, 3, "LOC"), (2, 3, "")],
-        {"A": ["LOC"], "GPE": ["LOC"], "BOOK": []},
-    )
-
-
 # label_map
 
 
@@ -188,10 +166,3 @@ def test_docs_get_the_mapped_labels(mapped: Language) -> None:
 def test_wrong_maps_are_refused(trained: Language, copy_of: Copy, value: Any) -> None:
     with pytest.raises(ValueError, match=r"F310.*label_map"):
         flat(copy_of(trained)).label_map = value
-
-
-def test_labels_in_one_string_are_refused(trained: Language) -> None:
-    for coarse, unannotated in (({"LOC": "GPE"}, None), (None, "GPE")):
-        example = declared(trained, "上海", [(0, 2, "LOC")], coarse, unannotated)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="F026"):
-            flat(trained).update([example])

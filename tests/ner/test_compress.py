@@ -1,14 +1,12 @@
 """Making trained components small."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from spacy.language import Language
 
-from spacy_flat.compress import compactor as module
 from spacy_flat.compress.compactor import (
     Compactor,
     size_on_disk,
@@ -30,10 +28,6 @@ def compact(nlp: Language, texts: Sequence[str] = (), **how: int) -> Language:
     compactor.count(texts)
     compactor.apply(**how)
     return nlp
-
-
-def network(nlp: Language) -> Any:
-    return flat(nlp).model.shims[0].module
 
 
 def emissions(nlp: Language, text: str) -> torch.Tensor:
@@ -62,30 +56,6 @@ def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
     # A character that is gone is like one that never was there.
     torch.testing.assert_close(emissions(pipeline, "雷"), emissions(pipeline, "龘"))
     torch.testing.assert_close(emissions(pipeline, "雷"), emissions(trained, "龘"))
-
-
-@pytest.mark.parametrize("at_once", [1, 2000])
-def test_occurrences_are_counted(
-    at_once: int, pipeline: Language, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "TEXTS_AT_ONCE", at_once)
-    compactor = Compactor(pipeline)
-    rows = compactor.rows()
-    assert set(rows) == {"flat_ner: chars", "flat_ner: bigrams", "flat_ner: words"}
-    compactor.count(["龘"])
-    compactor.count(iter(["重庆", "重庆"]))
-    compactor.apply(min_count=2)
-    assert compactor.rows() == {"flat_ner: chars": 2, "flat_ner: bigrams": 1, "flat_ner: words": 1}
-    compactor.apply()
-    assert compactor.rows() == rows
-
-
-def test_rows_are_not_dropped_by_no_texts(pipeline: Language) -> None:
-    compactor = Compactor(pipeline)
-    with pytest.raises(ValueError, match="F371"):
-        compactor.apply(min_count=1)
-    with pytest.raises(ValueError, match="F371"):
-        compactor.apply(limit=1e6)
 
 
 def test_the_largest_that_fits(pipeline: Language) -> None:

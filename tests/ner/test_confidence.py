@@ -199,23 +199,3 @@ def test_trust_is_fitted(trained: Language, tmp_path: Path) -> None:
     assert "don't show" not in shown
     lexicon: Any = flat(spacy.load(paths[2])).lexicon  # type: ignore[attr-defined]
     assert lexicon.snapshot.trusts[lexicon.index("新闻")] > 0.5
-
-
-def test_trust_is_fitted_after_earlier_components(
-    trained: Language, copy_of: Copy, tmp_path: Path
-) -> None:
-    """Whose entities stay, whatever the trust of words."""
-    nlp = copy_of(trained)
-    ruler: Any = nlp.add_pipe("entity_ruler", before="flat_ner")
-    ruler.add_patterns([{"label": "LOC", "pattern": "北京大学"}])
-    examples = examples_of(nlp)
-    share = nlp.evaluate(examples)["ents_f"]
-    assert 0.8 < share < 1
-    paths = saved(nlp, [eg.reference for eg in examples], tmp_path)
-    (tmp_path / "names.txt").write_text("北京大学\t\tORG\n", encoding="utf-8")
-    words = ["--words", tmp_path / "names.txt"]
-    table, _ = said("calibrate", *paths, *words).split("temperature", 1)
-    rows = re.findall(r"(\d\.\d+) +(\d+\.\d\d)", table)
-    found = {float(trust): float(score) for trust, score in rows}
-    assert found[0.0] == pytest.approx(100 * share, abs=0.01)
-    assert found[1.0] == found[0.0]

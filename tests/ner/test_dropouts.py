@@ -1,6 +1,7 @@
 """The dropouts of both networks: how much they drop by default in training, and nothing in
 prediction."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -96,3 +97,15 @@ def test_some_keys_become_unknown_in_training(kind: str) -> None:
         assert torch.equal(keys[~dropped], before[~dropped])
         share = dropped.sum() / (before != 0).sum()
         assert share.item() == pytest.approx(wanted, abs=0.03)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_matrices_start_as_xaviers_and_biases_at_zero(kind: str) -> None:
+    """Uniform in ±√(6 / (inputs + outputs)) (Glorot & Bengio 2010, equation 16)."""
+    network, _ = make(kind)
+    for linear in (part for part in network.modules() if isinstance(part, torch.nn.Linear)):
+        bound = math.sqrt(6 / (linear.in_features + linear.out_features))
+        shares = linear.weight.detach().flatten() / bound
+        assert shares.abs().max() <= 1.0
+        assert abs(shares.abs().mean() - 0.5) < 3 / math.sqrt(12 * len(shares))
+        assert not linear.bias.any()

@@ -33,13 +33,10 @@ def test_wrong_labels(label: Any) -> None:
         ner.add_label(label)
     with pytest.raises(ValueError, match="F302"):
         ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), labels=["LOC", label])
+    with pytest.raises(ValueError, match="F386"):
+        ner.add_label("not_entity")
     with pytest.raises(TypeError, match="F026"):
         ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), labels="LOC")
-
-
-SH = ("上海", [(0, 2, "LOC")])
-
-NJ = ("他在南京", [(2, 4, "LOC")])
 
 
 def test_label_added_to_a_trained_network(trained: Language, copy_of: Copy) -> None:
@@ -66,8 +63,3 @@ def test_unannotated_labels_are_labels() -> None:
     add_flat(nlp, unannotated_labels=["GPE"])
     with pytest.raises(ValueError, match=r"F242.*flat_ner.*'GPE'.*'LOC', 'ORG', 'PER'"):
         train(nlp)
-
-
-def test_not_entity_is_no_label(trained: Language, copy_of: Copy) -> None:
-    with pytest.raises(ValueError, match="F386"):
-        flat(copy_of(trained)).add_label("not_entity")

@@ -143,24 +143,6 @@ def test_scores_that_are_far_apart(scheme: Scheme, factor: float) -> None:
         assert [(s, e, LABELS[n]) for s, e, n in spans] == expected[0][1]
 
 
-@settings(max_examples=20, deadline=None)
-@given(
-    scheme=st.sampled_from(["BIOES", "BIO"]),
-    values=st.lists(
-        st.floats(width=32, allow_nan=False) | st.sampled_from([math.inf, -math.inf]), min_size=1
-    ),
-    seed=st.integers(0, 99),
-)
-def test_any_scores_have_a_best_annotation(scheme: Scheme, values: list[float], seed: int) -> None:
-    case = Case(seed, scheme, 4, SAME)
-    emissions = np.random.default_rng(seed).choice(values, case.scores.emissions.shape)
-    case.scores = case.scores._replace(emissions=emissions)
-    (_, spans), end = case.lattice.best(1)[1][0], 0
-    for start, stop, _ in spans:
-        assert end <= start < stop <= 4
-        end = stop
-
-
 def plain(n: int, odds: np.ndarray[Any, Any]) -> Lattice:
     """With no scores but these odds."""
     tags = TagSet(("A",), "BIOES")

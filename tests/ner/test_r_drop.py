@@ -5,59 +5,37 @@ from typing import Any
 
 import pytest
 import torch
-from spacy.language import Language
-from torch import Tensor, nn
+from torch import Tensor
 
-from spacy_flat.ner.network import TaggingNetwork
-
-from .conftest import NETWORK, TINY, add_flat, blank, examples_of, flat, train
-
-
-def make(r_drop: float, dropout: float = 0.0, **model: Any) -> Language:
-    """A pipeline that has been initialised."""
-    nlp = blank()
-    network = {**NETWORK, "output_dropout": dropout, "r_drop": r_drop}
-    add_flat(nlp, {"model": {**TINY["model"], "network": network, **model}})
-    train(nlp, steps=0)
-    return nlp
-
-
-def network_of(nlp: Language) -> TaggingNetwork:
-    network = nlp.get_pipe(nlp.pipe_names[-1]).model.shims[0].module  # type: ignore[attr-defined]
-    assert isinstance(network, TaggingNetwork)
-    return network
-
-
-def outputs(nlp: Language) -> list[Tensor]:
-    """What the network gives from now on."""
-    heard: list[Tensor] = []
-
-    def hear(module: nn.Module, entering: Any, leaving: Tensor) -> None:
-        heard.append(leaving.detach())
-
-    network_of(nlp).register_forward_hook(hear)
-    return heard
+from .conftest import NETWORK, TINY, add_flat, blank, examples_of, train
 
 
 def test_the_loss_is_of_both_passes_and_of_how_far_they_are_apart() -> None:
-    nlp = make(r_drop=3.0, dropout=0.5)
-    examples = examples_of(nlp)[:1]
-    heard = outputs(nlp)
-    loss = flat(nlp).update(examples)["flat_ner"]
-    first, second = heard
-    assert not torch.equal(first, second)
-    both = torch.cat(heard)
+    nlp = blank()
+    network = {**NETWORK, "output_dropout": 0.5, "r_drop": 3.0}
+    ner = add_flat(nlp, {"model": {**TINY["model"], "network": network}})
+    train(nlp, steps=0)
+    examples, module = examples_of(nlp)[:1], ner.model.shims[0].module
+    passes: list[Tensor] = []
 
-    emissions = flat(nlp).model.predict([examples[0].predicted])
+    def hear(_: Any, entering: Any, leaving: Tensor) -> None:
+        passes.append(leaving.detach())
+
+    module.register_forward_hook(hear)
+    loss = ner.update(examples)["flat_ner"]
+    first, second = passes
+    assert not torch.equal(first, second)
+    both = torch.cat(passes)
+
+    emissions = ner.model.predict([examples[0].predicted])
     (part,) = emissions.batches
 
     def alone(scores: Tensor) -> float:
         batches = iter([part._replace(scores=scores)])
-        return flat(nlp).get_loss(examples, replace(emissions, batches=batches))[0]
+        return ner.get_loss(examples, replace(emissions, batches=batches))[0]
 
-    lengths, crf = torch.from_numpy(part.batch.n_units), network_of(nlp).crf
-    every = torch.ones(both.shape, dtype=torch.bool)
-    _, marginals = crf.likelihood_and_marginals(both, every, lengths.repeat(2))
-    apart = crf.divergence(both, marginals).item()
+    lengths, every = torch.from_numpy(part.batch.n_units), torch.ones(both.shape, dtype=torch.bool)
+    _, marginals = module.crf.likelihood_and_marginals(both, every, lengths.repeat(2))
+    apart = module.crf.divergence(both, marginals).item()
     assert apart > 0.01
     assert loss == pytest.approx((alone(first) + alone(second) + 3 * apart) / 2, rel=1e-4)

@@ -10,7 +10,6 @@ from spacy.vocab import Vocab
 
 from spacy_flat.ner.spans import (
     Annotation,
-    OnMisaligned,
     gold_annotation,
     set_entities,
 )
@@ -28,36 +27,6 @@ def doc_of(*tokens: str, spaces: list[bool] | None = None) -> Doc:
 def chars(text: str, surface: str, label: str = "LOC") -> EntitySpan:
     start = text.index(surface)
     return EntitySpan(start, start + len(surface), label)
-
-
-class TestMisaligned:
-    """南京|市长|江大桥 on the tokens 南京市|长江|大桥|来了."""
-
-    tokens = ("南京市", "长江", "大桥", "来了")
-
-    def set(self, on_misaligned: OnMisaligned, *spans: EntitySpan) -> list[tuple[str, str]]:
-        doc = doc_of(*self.tokens)
-        set_entities(doc, spans, on_misaligned, overwrite=False)
-        assert all(token.ent_iob_ != "" for token in doc)
-        return entities(doc)
-
-    @pytest.mark.parametrize(
-        ("on_misaligned", "expected"),
-        [("expand", [("长江大桥", "PER")]), ("contract", [("大桥", "PER")]), ("drop", [])],
-    )
-    def test_entity_that_cuts_a_token(
-        self, on_misaligned: OnMisaligned, expected: list[tuple[str, str]]
-    ) -> None:
-        assert self.set(on_misaligned, chars("南京市长江大桥", "江大桥", "PER")) == expected
-
-    @pytest.mark.parametrize("on_misaligned", ["expand", "contract", "drop"])
-    def test_entity_that_cuts_none(self, on_misaligned: OnMisaligned) -> None:
-        spans = [chars("南京市长江大桥", "南京市"), chars("南京市长江大桥", "长江大桥")]
-        assert self.set(on_misaligned, *spans) == [("南京市", "LOC"), ("长江大桥", "LOC")]
-
-    def test_of_two_that_share_a_token_the_first_stays(self) -> None:
-        spans = [chars("南京市长江大桥", "南京"), chars("南京市长江大桥", "市长江", "PER")]
-        assert self.set("expand", *spans) == [("南京市", "LOC")]
 
 
 @given(words, st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), max_size=6))

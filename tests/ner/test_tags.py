@@ -32,17 +32,6 @@ def sentences(draw: st.DrawFn) -> tuple[int, list[Span]]:
     return end + draw(st.integers(0, 3)), spans
 
 
-def test_example() -> None:
-    bioes, bio = TagSet(["PER"], "BIOES"), TagSet(["PER"], "BIO")
-    spans = [(1, 4, "PER"), (4, 5, "PER"), (5, 7, "PER")]
-    assert " ".join(bioes.names[t] for t in bioes.encode(spans, 8)) == (
-        "O B-PER I-PER E-PER S-PER B-PER E-PER O"
-    )
-    assert " ".join(bio.names[t] for t in bio.encode(spans, 8)) == (
-        "O B-PER I-PER I-PER B-PER B-PER I-PER O"
-    )
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 @given(sentence=sentences())
 def test_spans_survive_and_spacy_reads_the_same(
@@ -137,25 +126,6 @@ def test_allowed_sequences_are_those_that_agree_with_the_annotation(
     assert found == {
         tuple(tags.encode(spans, 4)) for spans in all_segmentations(0, 4) if agrees(spans)
     }
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@given(sentence=sentences(), data=st.data())
-def test_the_known_entities_alone_always_agree(
-    scheme: Scheme, sentence: tuple[int, list[Span]], data: st.DataObject
-) -> None:
-    length, spans = sentence
-    tags = TagSet(LABELS, scheme)
-    encoded = tags.encode(spans, length)
-    assert np.array_equal(
-        tags.allowed(spans, length), encoded[:, None] == np.arange(len(tags))
-    )  # nothing else where all is known
-    place, label = st.integers(0, length), st.sampled_from(["", *LABELS])
-    stretch = st.tuples(place, place, label).filter(lambda found: found[0] < found[1])
-    allowed = tags.allowed(spans, length, data.draw(st.lists(stretch)) if length else [])
-    assert allowed[np.arange(length), encoded].all()
-    for start, end, _ in spans:
-        assert (allowed[start:end].sum(1) == 1).all()
 
 
 def test_errors() -> None:

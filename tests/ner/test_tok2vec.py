@@ -8,7 +8,6 @@ import spacy
 import torch
 from learning import settle
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_flat.nn.optimizers import AdamW
@@ -91,34 +90,3 @@ def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -
         spaces = [token.idx + len(token) for token in doc if token.whitespace_]
         assert not given[row, spaces].any()
         assert not given[row, len(doc.text) :].any()
-
-
-def test_gradient_of_a_tok2vec() -> None:
-    """What flows back is the derivative of the loss by the tokens' vectors."""
-    nlp, upstream = with_upstream("jieba", shared=False)
-    train(nlp, steps=2)
-    ner = flat(nlp)
-    example = char_example(nlp, "😀公司 在南京 开会", GOLD[7])
-    vectors = upstream.predict([example.predicted])
-    seen = {}
-
-    def forward(model: Any, docs: list[Doc], is_train: bool) -> Any:
-        return vectors, lambda gradient: seen.update(gradient=gradient) or []
-
-    upstream._func = forward
-    ner.update([example])
-    (gradient,) = seen["gradient"]
-    assert gradient.shape == vectors[0].shape
-
-    def loss() -> float:
-        return ner.get_loss([example], ner.model.predict([example.predicted]))[0]
-
-    for token in range(len(example.predicted)):
-        step = 0.02 * gradient[token] / abs(gradient[token]).max()
-        vectors[0][token] += step
-        higher = loss()
-        vectors[0][token] -= 2 * step
-        lower = loss()
-        vectors[0][token] += step
-        slope = float((gradient[token] * step).sum())
-        assert (higher - lower) / 2 == pytest.approx(slope, rel=0.02, abs=1e-5)

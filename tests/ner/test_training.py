@@ -1,14 +1,9 @@
 """Updating `flat_ner`: optimizers, loss and gradient, and the examples it learns from."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-import torch
-from learning import settle
 from spacy.language import Language
 from spacy.training import Example
-from thinc.api import fix_random_seed
 
 from spacy_flat.ner.model import Gold
 from spacy_flat.ner.spans import Annotation
@@ -17,13 +12,9 @@ from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.units import EntitySpan, Segment, Units
 
 from .conftest import (
-    GOLD,
-    TEXTS,
     Copy,
     char_example,
-    check_known,
     flat,
-    found,
 )
 
 
@@ -57,40 +48,6 @@ def test_examples_without_annotation_teach_nothing(trained: Language, copy_of: C
     unknown.spans["unknown"] = [unknown[:]]
     assert nlp.update(silent, sgd=AdamW(0.1, weight_decay=0.1)) == {"flat_ner": 0.0}
     assert flat(nlp).model.to_bytes() == before
-
-
-def test_gradient_is_that_of_the_loss(trained: Language, copy_of: Copy) -> None:
-    """Small steps against the gradient of the emissions lower the loss as they should."""
-    nlp = copy_of(trained)
-    ner = flat(nlp)
-    fix_random_seed(3)
-    example = char_example(nlp, "王小明在上海", [(0, 3, "ORG"), (4, 6, "PER")])
-    emissions = ner.model.predict([example.predicted])
-    (part,) = emissions.batches
-
-    def loss_at(step: torch.Tensor | float) -> tuple[float, list[torch.Tensor]]:
-        moved = part._replace(scores=part.scores + step)
-        return ner.get_loss([example], replace(emissions, batches=iter([moved])))
-
-    loss, (gradient,) = loss_at(0.0)
-    step = 1e-2 * torch.randn_like(part.scores)
-    higher, lower = loss_at(step)[0], loss_at(-step)[0]
-    assert (higher - lower) / 2 == pytest.approx(float((gradient * step).sum()), rel=1e-2)
-    assert loss > 0
-
-
-def test_labels_that_a_corpus_does_not_annotate(trained: Language, copy_of: Copy) -> None:
-    """A corpus of places only teaches places, and no persons are unlearnt."""
-    nlp = copy_of(trained)
-    flat(nlp).unannotated_labels = ("PER",)
-    examples = [
-        char_example(nlp, text, [span for span in spans if span[2] != "PER"])
-        for text, spans in zip(TEXTS, GOLD, strict=True)
-    ]
-    optimizer = AdamW(0.02)
-    settle(nlp, examples, optimizer, 30)
-    check_known(nlp)
-    assert found(nlp) == GOLD
 
 
 def test_unannotated_labels_count_where_a_corpus_has_them(trained: Language, copy_of: Copy) -> None:

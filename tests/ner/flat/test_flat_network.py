@@ -1,7 +1,6 @@
 """The network against a slow, direct computation that builds the encoding of every pair."""
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from spacy_flat.ner.flat.network import FLAT, FLATSizes, FourDistances
 from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.nn.layers import sinusoids
 from spacy_flat.nn.network import Table
-
-from ..initial import check_initial_maps
 
 QUIET = {
     f"{name}_dropout": 0.0
@@ -179,29 +176,6 @@ def test_equals_the_direct_form(options):
     assert fast_gradients.keys() == slow_gradients.keys()
     for name, gradient in slow_gradients.items():
         torch.testing.assert_close(fast_gradients[name], gradient, atol=1e-5, rtol=1e-5, msg=name)
-
-
-def test_padding_and_neighbours_change_nothing():
-    network = make_network(layers=2)
-    batch = make_batch(SENTENCES)
-    together = network(batch)
-    for row, (n, words) in enumerate(SENTENCES):
-        C, M = batch.chars.shape[1], len(words)
-        places: dict[str, Any] = {"chars": slice(n), "bigrams": slice(n)}
-        places |= dict.fromkeys(("words", "types", "lengths", "bands"), slice(M))
-        nodes = [*range(n), *range(C, C + M)]
-        places |= dict.fromkeys(("heads", "tails", "present"), nodes)
-        arrays = {name: getattr(batch, name)[row : row + 1, at] for name, at in places.items()}
-        alone = LatticeBatch(segments=(), n_units=np.array([n]), **arrays)
-        torch.testing.assert_close(network(alone)[0], together[row, :n])
-
-
-def test_matrices_start_as_xaviers_and_biases_at_zero():
-    torch.manual_seed(0)
-    network = FLAT(FLATOptions(fusion="gate", attn_ff=True, absolute_positions=True), SIZES)
-    check_initial_maps(network)
-    for feature in network.word_features:  # what they add starts small
-        assert 0.015 < feature.weight.std() < 0.025
 
 
 @pytest.mark.parametrize(

@@ -4,41 +4,23 @@ import re
 from html import unescape
 
 import pytest
-import spacy
-from spacy.training import Example
+from spacy.language import Language
 
-from spacy_flat.lexicon import Entry, Lexicon
-from spacy_flat.ner.flat.component import FlatEntityRecognizer
-
-BRIDGE = "南京市长江大桥"
+from ..conftest import flat
 
 
-@pytest.fixture(scope="module")
-def nlp() -> spacy.Language:
-    nlp = spacy.blank("zh")
-    pipe = nlp.add_pipe("flat_ner", config={"model": {"lattice": {"max_length": 20}}})
-    example = Example.from_dict(nlp.make_doc(BRIDGE), {"entities": [(0, 3, "LOC")]})
-    words = [Entry("南京市", 1, "ns"), Entry("长江大桥", 1, "ns")]
-    pipe.initialize(lambda: [example] * 3, lexicon=Lexicon(words))
-    return nlp
-
-
-def shown(svg: str) -> list[str]:
-    return unescape(re.sub("<[^>]*>", " ", svg)).split()
-
-
-def test_words_and_entities_with_their_confidence(nlp: spacy.Language) -> None:
-    pipe: FlatEntityRecognizer = nlp.get_pipe("flat_ner")  # type: ignore[assignment]
-    doc = nlp.make_doc(BRIDGE)
+def test_words_and_entities_with_their_confidence(trained: Language) -> None:
+    pipe = flat(trained)
+    doc = trained.make_doc("南京市长江大桥")
     doc.set_ents([doc.char_span(0, 3, "LOC")])
-    svg = pipe.render_lattice(doc)
+    svg = pipe.render_lattice(doc)  # type: ignore[attr-defined]
     assert svg._repr_svg_() == svg
-    assert {"0–2", "3–6", "LOC"} <= set(shown(svg))
+    assert {"0–2", "3–6", "LOC"} <= shown(svg)
     doc.ents[0]._.confidence = 0.731
-    assert "LOC:0.73" in shown(pipe.render_lattice(doc))
-
-
-def test_what_cannot_be_drawn(nlp: spacy.Language) -> None:
-    pipe: FlatEntityRecognizer = nlp.get_pipe("flat_ner")  # type: ignore[assignment]
+    assert "LOC:0.73" in shown(pipe.render_lattice(doc))  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="F161"):
-        pipe.render_lattice(nlp.make_doc("京" * 501))
+        pipe.render_lattice(trained.make_doc("京" * 501))  # type: ignore[attr-defined]
+
+
+def shown(svg: str) -> set[str]:
+    return {*unescape(re.sub("<[^>]*>", " ", svg)).split()}

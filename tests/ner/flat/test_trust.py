@@ -1,7 +1,6 @@
 """Words of the lexicon that are obeyed as far as the user wants."""
 
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
@@ -14,7 +13,6 @@ from spacy_flat.lexicon import Lexicon
 
 from ..conftest import TEXTS, Copy, entities, flat, found
 
-LABELS = {"LOC": ["LOC"], "ORG": ["ORG"], "PER": ["PER"]}
 TEXT = "今天没有新闻，昨天去了上海。"
 TRUSTED = ["没有", "昨天"]
 
@@ -90,16 +88,6 @@ def test_trust_of_1_is_always_obeyed(nlp: Language) -> None:
     assert not {("ORG", "新闻"), ("PER", "有新闻，昨")} & set(entities(nlp(doc)))
 
 
-def test_what_is_no_entity(nlp: Language) -> None:
-    assert ("LOC", "上海") in entities(nlp(TEXTS[1]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        lexicon_of(nlp).add(["上海"], type="not_entity")
-        assert "上海" not in [text for _, text in entities(nlp(TEXTS[1]))]
-        lexicon_of(nlp).add(["上海"], type="not_entity", trust=0)
-        assert len(found(nlp, TEXTS[1:2])[0]) == 2
-
-
 def test_a_word_that_a_long_text_is_split_within(trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained, max_length=10)
     lexicon_of(nlp).declare_types(["ORG"])
@@ -147,13 +135,6 @@ def test_eight_threads_while_words_are_added_and_removed(nlp: Language) -> None:
         changing.join()
     assert results == [{word} for word in TRUSTED * 4]
     assert "今天1" in lexicon
-
-
-def test_trust_in_a_word_without_a_label(nlp: Language) -> None:
-    expected = found(nlp, [TEXT])
-    for trust in (1, 0.5):
-        lexicon_of(nlp).add(["没有"], type="v", trust=trust)
-        assert found(nlp, [TEXT]) == expected
 
 
 def test_a_word_that_no_entity_may_have(nlp: Language) -> None:

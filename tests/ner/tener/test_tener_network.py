@@ -16,8 +16,6 @@ from spacy_flat.nn.attention import RelativeAttention
 from spacy_flat.nn.layers import sinusoids
 from spacy_flat.nn.network import Table
 
-from ..initial import check_initial_maps
-
 QUIET = {f"{name}_dropout": 0.0 for name in ("embed", "output", "ff", "attention", "key")}
 CHARS = TENERSizes(["PER", "LOC"], chars=Table(30, 25, 6), bigrams=Table(40, 30, 5))
 WORDS = TENERSizes(["PER", "LOC"], words=Table(30, 25, 6), n_spelling=20)
@@ -131,22 +129,6 @@ ENCODERS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", ENCODERS)
-def test_padding_changes_nothing_for_characters(options: dict[str, Any]) -> None:
-    network, batch = make_network(**options), char_batch()
-    emissions = network(batch)
-    for row, length in enumerate(LENGTHS):
-        alone = CharBatch(
-            (),
-            batch.n_units[row : row + 1],
-            *(
-                array[row : row + 1, :length]
-                for array in (batch.present, batch.chars, batch.bigrams)
-            ),
-        )
-        torch.testing.assert_close(network(alone)[0], emissions[row, :length])
-
-
 @pytest.mark.parametrize("char_encoder", ["none", "adatrans", "cnn", "lstm"])
 def test_padding_changes_nothing_for_words(char_encoder: str) -> None:
     """Neither behind a sentence nor behind a word."""
@@ -179,24 +161,3 @@ def test_every_parameter_learns(options: dict[str, Any], sizes: TENERSizes) -> N
     likelihood, _ = network.crf.likelihood_and_marginals(emissions, outside, lengths)
     torch.autograd.backward(-likelihood.sum())
     assert not [name for name, value in network.named_parameters() if value.grad is None]
-
-
-@pytest.mark.parametrize("sizes", [CHARS, WORDS])
-def test_matrices_start_as_xaviers_and_biases_at_zero(sizes: TENERSizes) -> None:
-    torch.manual_seed(0)
-    network = TENER(TENEROptions(), sizes)
-    check_initial_maps(network)
-    if network.cases is not None:  # what it adds starts small
-        assert 0.015 < network.cases.weight.std() < 0.025
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"char_width": 31}, "F305.*char_width = 31 .*a multiple of 3"),
-        ({"char_width": 31, "char_encoder": "lstm"}, "F305.*a multiple of 2"),
-    ],
-)
-def test_impossible_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        TENEROptions(**options)

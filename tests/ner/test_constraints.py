@@ -1,6 +1,5 @@
-"""What a Doc's annotation asks for binds the decoding."""
+"""Which entities a text may have: by its Doc's annotation, by trusted words, and by the rules."""
 
-import time
 import tracemalloc
 from collections.abc import Sequence
 from functools import cache
@@ -17,8 +16,8 @@ from spacy.training import Example
 from thinc.api import fix_random_seed
 
 from spacy_flat.ner.component import CRFEntityRecognizer
-from spacy_flat.ner.constraints import SpanConstraints
-from spacy_flat.text.units import EntitySpan, Segment
+from spacy_flat.ner.constraints import SpanConstraints, rules_of
+from spacy_flat.text.units import EntitySpan, Units
 
 from .conftest import NETWORK, examples_of, lexicon
 
@@ -118,20 +117,6 @@ def test_every_wish_is_kept(kind: str, on_misaligned: Any, data: st.DataObject) 
         assert [str(e) + e.label_ for e in doc.ents] == [str(e) + e.label_ for e in freely.ents]
 
 
-def test_constraints_are_split_in_linear_time() -> None:
-    """Each span is only compared with the segments that it touches."""
-    n = 4000
-    spans = [EntitySpan(10 * i + 8, 10 * i + 12, "PER") for i in range(n)]
-    segments = [Segment(0, 20 * i, 20 * i + 20) for i in range(n // 2)]
-    fixed, favoured = dict.fromkeys(spans[::2], 1.0), dict.fromkeys(spans[1::2], 2.0)
-    given = SpanConstraints(fixed, log_odds=favoured)
-    start = time.perf_counter()
-    parts = given.split(segments)
-    assert time.perf_counter() - start < 1  # 30 where each is compared with all
-    assert parts[segments[0]] == SpanConstraints({EntitySpan(8, 12, "PER"): 1.0})
-    assert len(parts) == len(segments)
-
-
 def test_white_space_around_what_is_not_an_entity() -> None:
     nlp, ner = pipeline("flat_ner")
     words = ["北京", "北京", "北京", " ", " "]
@@ -174,3 +159,57 @@ def test_neighbouring_words_are_both_required() -> None:
     given, words = SpanConstraints(), [EntitySpan(0, 2, "LOC"), EntitySpan(2, 4, "LOC")]
     given.add_words([(word, 1.0) for word in words], {"LOC": ["LOC"]})
     assert [*given.fixed] == words
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("text", "entity", "is_one"),
+    [
+        ("John goes to Yahoo! today", "Yahoo!", True),
+        ("C++", "C++", True),
+        ("the <NBA> of <China Daily>", "NBA", True),
+        ("the <NBA> of <China Daily>", "<China Daily>", True),
+        ("若5 <x 而 北京 = 3 且 上海>2", "北京", True),
+        ("若a<北京 and c>d", "北京", True),
+        ("（王小明）", "（王小明）", True),
+        ("（王小明）", "（王小明", False),
+        ("（王小明）", "王小明）", False),
+        ("赢创(上海)有限公司", "赢创(上海)有限公司", True),
+        ("赢创(上海）有限公司", "赢创(上海）有限公司", True),
+        ("赢创(上海)有限公司", ")有限公司", False),
+        ('{"n":"张三"}', '张三"', False),
+        ("“张三‘李四’王五”", "张三‘李四’王五", True),
+        ("“张三‘李四”王五’", "三‘李四”王五’", False),
+        ("（张三[）李四]", "张三[）李四]", False),
+        ("（张三\n（李四）", "（李四）", True),
+        ("O'Brien's and Macy’s", "O'Brien's", True),
+        ("the Workers' Union", "Workers' Union", True),
+        ("name='Anna Smith'", "Anna Smith'", False),
+        ("他说'张三'来了", "张三'", False),
+        ("`张三`", "`张三", False),
+        ("（王小明）", "（", False),
+        ("……👍", "……👍", False),
+        ("北京|上海", "北京|", False),
+        ("北京\r\n上海", "北京\r\n上海", False),
+        ("北京\x85上海", "北京\x85上海", False),
+        ("<p>北京</p>", "/p", False),
+        ("<p>北京</p>", "<p>北京", False),
+        ("<br/>北京<br />", "br", False),
+        ('<A HREF="北京">上海</A>', "北京", False),
+        ('<A HREF="北京">上海</A>', "上海", True),
+    ],
+)
+def test_what_an_entity_is(text: str, entity: str, is_one: bool) -> None:
+    start = text.index(entity)
+    allowed = rules_of(Units.characters(text)).allowed
+    assert allowed[start + len(entity), start] == is_one
+
+
+def test_unmatched_brackets_at_the_ends_are_left_out() -> None:
+    text = "（张三）】"
+    moved = {(a, b): (c, d) for a, b, c, d in zip(*rules_of(Units.characters(text)).trims())}  # noqa: B905
+    assert moved[0, 3] == moved[1, 4] == (1, 3)
+    assert moved[0, 5] == (0, 4)
+    assert not {(0, 4), (1, 3)} & moved.keys()
