@@ -42,7 +42,6 @@ def initialise_network(
             "keys": len(table.vocab),
             "trained": table.vocab.n_trained,
             "width": table.pretrained.vectors.shape[1],
-            "float16": featuriser.options.float16_vectors,
             "unknown": table.scale if getattr(featuriser, "hashes_unknowns", False) else 0.0,
         }
         for name, table in tables.items()

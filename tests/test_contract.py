@@ -157,7 +157,6 @@ VARIANTS = [
         (1, {"unit": "token", "char_width": 12, "char_encoder": "lstm"}),
         (3, {"network": {"cell": "gru", "layers": 2, "tied": False}}),
         (3, {"network": {"ngrams": 30}}),
-        (3, {"text": {"float16_vectors": True}}),
     )
 ]
 
@@ -361,18 +360,16 @@ def test_damaged_files(kind: Kind, trained: Language, tmp_path: Path) -> None:
             with pytest.raises(ValueError, match=rf"F309.*{kind.factory}.*F200"):
                 pipe.from_disk(folder)
     (folder / "model").write_bytes(whole)
-    setting = pipe.settings()[0].name
-    for damaged in ("", "{}", '{"changed": []}', f'{{"changed": {{"{setting}": [3]}}}}'):
+    for damaged in ("", "{}", '{"changed": []}'):
         (folder / "cfg").write_text(damaged)
         with pytest.raises(ValueError, match=rf"F309.*{kind.factory}"):
             pipe.from_disk(folder)
+    for fields in ({"cfg": "{}", "model": whole}, {"model": whole}):
         with pytest.raises(ValueError, match=rf"F309.*{kind.factory}"):
-            pipe.from_bytes(srsly.msgpack_dumps({"cfg": damaged, "model": whole}))
+            pipe.from_bytes(srsly.msgpack_dumps(fields))
     (folder / "cfg").unlink()
     with pytest.raises(ValueError, match=rf"F309.*{kind.factory}"):
         pipe.from_disk(folder)
-    with pytest.raises(ValueError, match=rf"F309.*{kind.factory}"):
-        pipe.from_bytes(srsly.msgpack_dumps({"model": whole}))
     (folder / "cfg").write_text(cfg)
     pipe.from_disk(folder)
 
@@ -671,12 +668,3 @@ def test_each_code_of_the_package_has_one_text_and_each_text_is_used() -> None:
         assert set(re.findall(rf"\b{each.__name__}\.([FW]\d+)", package)) == each.texts.keys()
     written = re.findall(r"^([FW]\d+) ", (folder / "errors.py").read_text("utf-8"), re.MULTILINE)
     assert written == [*Errors.texts, *Warnings.texts] == sorted(set(written))
-    # A further line of a text that isn't indented would be lost.
-    texts = re.findall(
-        r'_read\(r"""\n(.*?)"""', (folder / "errors.py").read_text("utf-8"), re.DOTALL
-    )
-    assert len(texts) == 2
-    for line in "".join(texts).splitlines():
-        assert re.match(r"(#|$|  \S|[FW]\d{3} )", line), line
-    with pytest.raises(AttributeError):
-        _ = Errors.F999

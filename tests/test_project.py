@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import sys
 from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-import release
 import spacy
-from blocks import filled
 from packaging.requirements import Requirement
 from published import CORPORA, GROUPS
 from spacy.cli.debug_config import debug_config
-from spacy.util import load_config
 from weasel.cli.run import project_run
 
 ROOT = Path(__file__).parents[1]
@@ -118,60 +113,6 @@ def test_variables(dry_run: DryRun) -> None:
     out = dry_run("install", corpus="resume")
     assert "--force-reinstall packages/zh_flat_resume-0.1.0/dist/" in out
     assert "--find-links assets/pipelines zh_flat_msra" in dry_run("translate")
-
-
-def test_releases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What each runs: its config, and its metadata. Without vectors it is refused at first."""
-    ran: list[str] = []
-    monkeypatch.setattr(release, "run", lambda *words: ran.append(" ".join(map(str, words))))
-    monkeypatch.setattr(release, "compare", lambda pipeline: None)
-    unpacked = tmp_path / "e5/released/zh_flat_general/zh_flat_general-0.1.2"
-    unpacked.mkdir(parents=True)
-    (unpacked / "config.cfg").touch()
-    for folder in ("assets", "configs"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file").touch()
-    names = ("char-vectors", "bigram-vectors", "word-vectors", "text", "news")
-    options = [word for name in names for word in (f"--{name}", "file")]
-    for name in release.RELEASES:
-        ran.clear()
-        monkeypatch.setattr(sys, "argv", ["release.py", name, *options])
-        release.main()
-        assert any("spacy flat train" in each for each in ran)
-        assert f"assets/release/{name}.json" in ran[-2]
-        for path in re.findall(r"(?:configs|assets)/\S+\.(?:cfg|json|py)", " ".join(ran)):
-            assert (ROOT / path).is_file()
-    ran.clear()
-    monkeypatch.setattr(sys, "argv", ["release.py", "zh_flat_msra", *options[2:]])
-    with pytest.raises(SystemExit, match=r"each of these: --char-vectors$"):
-        release.main()
-    assert not ran
-
-
-def test_overrides_of_training_exist(dry_run: DryRun) -> None:
-    """Those of `paths` in some config, all others in each; and each config takes them all."""
-    pairs = re.findall(r"--(\w+)\.([\w.]+) (\S+)", dry_run("fit"))
-    assert len(pairs) == 10  # the seed twice
-    overrides = {f"{section}.{key}": value for section, key, value in pairs}
-    paths = set()
-    for path in CONFIGS:
-        config = filled(path)
-        paths |= config["paths"].keys()
-        for section, key, _ in pairs:
-            if section == "paths":
-                continue
-            node = config[section]
-            *parents, last = key.split(".")
-            for parent in parents:
-                node = node[parent]
-            assert last in node
-        changed = load_config(path, overrides, interpolate=True)
-        reader = changed["corpora"]["train"]
-        own = (reader.get("paths") or {"": reader["path"]}).values()
-        several = path.stem in ("zh_flat_general", "zh_re2_questions")
-        assert several != (overrides["paths.train"] in own)
-    assert paths >= {key for section, key, _ in pairs if section == "paths"}
 
 
 # The whole of it, on a few sentences

@@ -286,17 +286,6 @@ def test_what_is_made_from_the_code_is_current(page: Path) -> None:
     assert MAKE["filled"](page.read_text("utf-8")) == page.read_text("utf-8"), "Run: make docs"
 
 
-def test_every_registered_name_is_on_a_page() -> None:
-    entries = distribution("spacy-flat").entry_points
-    names = {entry.name for entry in entries if entry.group != "spacy_cli"}
-    for name in names:
-        assert f"`{name}`" in TEXTS["docs/api.md"]
-        later = re.sub(r"\d+$", lambda version: str(int(version[0]) + 1), name)
-        assert name in TEXTS["docs/configuration.md"] or (name != later and later in names)
-    for entry in entries.select(group="spacy_factories"):
-        assert f"| `{entry.name}` |" in TEXTS["README.md"]
-
-
 # From the left to the right, as the design says; what is not named here is a component.
 RANKS = {
     "cli": 5,

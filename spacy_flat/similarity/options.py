@@ -85,7 +85,7 @@ class PairTextOptions(UnitOptions):
     """
 
     block: ClassVar[str] = "re2_similarity, model.text"
-    retired: ClassVar[dict[str, Any]] = {"hash_unknowns": True}
+    retired: ClassVar[dict[str, Any]] = UnitOptions.retired | {"hash_unknowns": True}
 
     normalise_embeddings: bool = option(
         False, "scale pretrained vectors to unit length", fixed=True

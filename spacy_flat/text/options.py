@@ -1,6 +1,7 @@
 """Options of turning texts into numbers; each component uses those it needs."""
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ..util.options import Options, option
 
@@ -9,14 +10,10 @@ from ..util.options import Options, option
 class TableOptions(Options):
     """Options of all tables of embeddings."""
 
+    retired: ClassVar[dict[str, Any]] = {"float16_vectors": False}
+
     embed_width: int = option(50, "width of the vectors if none are pretrained", min=1, fixed=True)
     normalise_embeddings: bool = option(True, "scale pretrained vectors to unit length", fixed=True)
-    float16_vectors: bool = option(
-        False,
-        "keep pretrained vectors in half precision, which halves their size in memory and in the "
-        "saved pipeline",
-        fixed=True,
-    )
     fine_tune: bool = option(True, "train offsets to pretrained vectors", fixed=True)
 
 

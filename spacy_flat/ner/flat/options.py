@@ -62,7 +62,7 @@ class LatticeOptions(SegmentOptions, UnitOptions):
     """Options of turning texts into lattices."""
 
     block: ClassVar[str] = "flat_ner, model.lattice"
-    retired: ClassVar[dict[str, Any]] = {"overlap": 40}
+    retired: ClassVar[dict[str, Any]] = UnitOptions.retired | {"overlap": 40}
 
     only_known_words: bool = option(
         False,

@@ -71,7 +71,7 @@ class SequenceOptions(SegmentOptions, UnitOptions):
     """
 
     block: ClassVar[str] = "tener_ner, model.sequence"
-    retired: ClassVar[dict[str, Any]] = {"overlap": 40}
+    retired: ClassVar[dict[str, Any]] = UnitOptions.retired | {"overlap": 40}
 
     unit: Unit = option(
         "char",
