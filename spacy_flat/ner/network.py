@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ..nn.attention import RelativeAttention
 from ..nn.crf import CRF
-from ..nn.layers import Dropout, TransformerLayer
+from ..nn.layers import Dropout, RelativeAttention, TransformerLayer
 from ..nn.network import EmbeddingNetwork
 from .batch import Batch
 from .options import NetworkOptions

@@ -1,11 +1,22 @@
-"""Layers that several networks share: dropout, linear maps, position encodings, Transformers."""
+"""Layers that several networks share: dropout, linear maps, position encodings, Transformers, and
+multi-head attention with relative positions, as FLAT and TENER use it.
+
+Shapes of attention: B sequences, Q queries, L keys, H heads, d width of a head, D = H·d; P queries
+of a relation.
+"""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from ..util.arrays import Ints
 
 _LEVELS = 1 << 16
 
@@ -17,6 +28,13 @@ _ONEDNN: bool = torch.backends.mkldnn.is_available() and all(  # type: ignore[no
 )
 
 ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU}
+
+# Queries meet all encodings a few at a time: this many scores, so that they stay in the
+# processor's cache and memory does not grow with the batch.
+CHUNK = 1 << 20
+CHUNK_CUDA = 1 << 26
+
+FLOOR = -1e9  # added to the scores of hidden keys
 
 
 class Dropout(nn.Module):
@@ -46,19 +64,15 @@ class Dropout(nn.Module):
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """[R, D] rows times [K, D] → [R, K], as `torch.nn.functional.linear`. On a CPU, large products
-    use oneDNN, which is twice as fast as torch's MKL on AMD's processors, and a single row uses
-    numpy, which is up to four times as fast.
+    use oneDNN, which is up to twice as fast as torch's MKL on AMD's processors: without, RE2 takes
+    a third longer.
 
     weight: [K, D], or what `packed` returned.
     """
     if weight.is_mkldnn:
         return _product(x.contiguous(), weight, bias)
     is_plain = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
-    if is_plain and len(x) == 1 and not torch.is_grad_enabled():
-        row = torch.from_numpy(x.detach().numpy() @ weight.detach().numpy().T)
-        return row if bias is None else row.add_(bias)
-    products = x.shape[0] * weight.numel()
-    if _ONEDNN and is_plain and products >= MIN_PRODUCTS:
+    if _ONEDNN and is_plain and len(x) * weight.numel() >= MIN_PRODUCTS:
         found: Tensor = _Linear.apply(x.contiguous(), weight.contiguous(), bias)  # type: ignore[no-untyped-call]
         return found
     return nn.functional.linear(x, weight, bias)
@@ -67,7 +81,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 @torch.no_grad()
 def packed(weight: Tensor) -> Tensor:
     """A weight [K, D] for repeated calls of `linear` without gradients: in oneDNN's own layout, so
-    that it isn't copied at each call; unchanged where oneDNN is missing."""
+    that it isn't copied at each call; unchanged where oneDNN is missing. Without, generating a
+    text takes a tenth longer."""
     if not _ONEDNN or weight.device.type != "cpu" or weight.dtype != torch.float32:
         return weight
     found: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight)
@@ -152,28 +167,21 @@ class Positions(nn.Module):
         """Returns [2 * reach + 1, D]: row `reach + distance` encodes `distance`."""
         table = self._fixed(reach)
         if self.trained is not None:
-            table = self._with_trained(table, reach)
+            near = min(reach, self.trained_reach)
+            trained = self.trained[self.trained_reach - near :][: 2 * near + 1]
+            table = torch.cat([table[: reach - near], trained, table[reach + near + 1 :]])
         if self.normalise:
             table = nn.functional.normalize(table, dim=1)
         return table
 
     def _fixed(self, reach: int) -> Tensor:
-        cache = self.cache
-        cached_reach = (len(cache) - 1) // 2
-        if cached_reach < reach:
+        if len(self.cache) <= 2 * reach:
             # Doubling keeps recomputations rare over a stream of texts.
-            cached_reach = max(64, 2 * reach)
-            distances = torch.arange(-cached_reach, cached_reach + 1, device=cache.device)
-            with torch.no_grad():
-                cache = self.cache = sinusoids(distances, self.width).to(cache.dtype)
-        return cache[cached_reach - reach : cached_reach + reach + 1]
-
-    def _with_trained(self, table: Tensor, reach: int) -> Tensor:
-        assert self.trained is not None
-        near = self.trained_reach
-        if reach <= near:
-            return self.trained[near - reach : near + reach + 1]
-        return torch.cat([table[: reach - near], self.trained, table[reach + near + 1 :]])
+            farthest = max(64, 2 * reach)
+            distances = torch.arange(-farthest, farthest + 1, device=self.cache.device)
+            self.cache = sinusoids(distances, self.width).to(self.cache.dtype)
+        middle = len(self.cache) // 2
+        return self.cache[middle - reach : middle + reach + 1]
 
 
 class TransformerLayer(nn.Module):
@@ -223,6 +231,199 @@ class TransformerLayer(nn.Module):
         return self.ff_norm(x + fed if self.residual else fed)  # type: ignore[no-any-return]
 
 
-def linears(module: nn.Module) -> Iterator[nn.Linear]:
-    """All linear maps of a network."""
-    return (part for part in module.modules() if isinstance(part, nn.Linear))
+@dataclass(frozen=True)
+class Relation:
+    """How some queries relate to all keys. A pair's encoding depends only on the distance of the
+    heads and the kind of the key (in FLAT, its length).
+
+    encodings: [H or 1, d, S, N] of S kinds of keys and N = 2R + 1 distances, the one at R being 0.
+    heads: [P] positions of these queries' heads in the text, ascending.
+    rows: [P] which of the B·L nodes they are, where all nodes are queries; None for the first P
+        nodes of each sequence.
+    key_heads, key_kinds: [B or 1, L].
+    """
+
+    encodings: Tensor
+    heads: Ints
+    rows: Tensor | None
+    key_heads: Tensor
+    key_kinds: Tensor
+
+    @classmethod
+    def of_positions(cls, table: Tensor) -> "Relation":
+        """Of all units of a sequence to each other (TENER's R).
+
+        table: [2C - 1, d] encodings of the distances from 1 - C to C - 1, the same for all heads.
+        """
+        C = (len(table) + 1) // 2
+        positions = torch.arange(C, device=table.device)[None]
+        encodings = table.T[None, :, None]
+        return cls(encodings, np.arange(C), None, positions, torch.zeros_like(positions))
+
+    def picks(self, queries: slice, distances: slice) -> Tensor:
+        """[B or 1, queries, L] each pair's encoding, numbered by S kinds × these distances."""
+        width = distances.stop - distances.start
+        heads = torch.from_numpy(self.heads[queries]).to(self.key_heads.device)
+        offsets = heads + (self.encodings.shape[3] // 2 - distances.start)
+        keys = self.key_kinds * width - self.key_heads
+        if self.rows is None:
+            keys = keys[:, None]
+        else:
+            keys = keys[self.rows[queries] // keys.shape[1]][None]
+        picks: Tensor = keys + offsets[:, None]
+        return picks
+
+
+class RelativeAttention(nn.Module):
+    """Attention whose scores have a content and a relative term (Dai et al., 2019, section 3.3;
+    FLAT equation 11; TENER equation 16)::
+
+        score(i, j) = (q_i + u) · k_j + (q_i + v) · r_ij
+
+    where r_ij, the encoding of the relation of i to j, comes from outside, and u and v are
+    learnt, one of each for each head. Without `k_proj` the keys are the nodes themselves, as the
+    papers have it. `scaled` divides the scores by √d. `key_positions` adds k_j · r_ji, as a later
+    release of TENER does.
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        head_dim: int,
+        *,
+        q_proj: bool = True,
+        k_proj: bool = False,
+        v_proj: bool = True,
+        out_proj: bool = False,
+        scaled: bool = False,
+        key_positions: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        width = num_heads * head_dim
+        self.num_heads = num_heads
+        self.head_dim = head_dim
+        self.key_positions = key_positions
+        self.scale = head_dim**-0.5 if scaled else 1.0
+        self.q_proj, self.k_proj, self.v_proj, self.out = (
+            nn.Linear(width, width) if projected else nn.Identity()
+            for projected in (q_proj, k_proj, v_proj, out_proj)
+        )
+        self.u = nn.Parameter(torch.zeros(num_heads, head_dim))
+        self.v = nn.Parameter(torch.zeros(num_heads, head_dim))
+        self.dropout = Dropout(dropout)
+
+    def forward(
+        self, nodes: Tensor, n_queries: int, relations: Sequence[Relation], visible: Tensor
+    ) -> Tensor:
+        """Let the first Q nodes of every sequence look at all L of them.
+
+        nodes: [B, L, D].
+        relations: together they cover every query that matters.
+        visible: [B or 1, Q or 1, L] bool: may this query see this key.
+        Returns [B, Q, D].
+        """
+        B, _, D = nodes.shape
+        q = split_heads(self.q_proj(nodes[:, :n_queries]), self.num_heads)  # [H, B, Q, d]
+        k = split_heads(self.k_proj(nodes), self.num_heads)  # [H, B, L, d]
+        v = split_heads(self.v_proj(nodes), self.num_heads)
+        u_bias, v_bias = self.u[:, None, None], self.v[:, None, None]
+        if self.scale != 1.0:
+            q, u_bias, v_bias = (each * self.scale for each in (q, u_bias, v_bias))
+        scores = relative_scores(q + v_bias, relations)  # [H, B, Q, L]
+        if self.key_positions:
+            scores = scores + relative_scores(k * self.scale, relations).transpose(2, 3)
+        scores = scores.flatten(0, 1)
+        scores.baddbmm_((q + u_bias).flatten(0, 1), k.transpose(2, 3).flatten(0, 1))
+        # A query that sees nothing (padding) must not turn into NaN: a finite floor, not -inf.
+        # Adding a floor takes a tenth of the time of filling it in.
+        scores = scores.view(self.num_heads, B, n_queries, -1)
+        scores += torch.where(visible, 0.0, FLOOR)
+        mixed = self.dropout(scores.softmax(dim=-1)) @ v
+        out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D))
+        return out
+
+
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    """[B, n, D] → [H, B, n, d]."""
+    return x.view(*x.shape[:2], num_heads, -1).permute(2, 0, 1, 3)
+
+
+def relative_scores(queries: Tensor, relations: Sequence[Relation]) -> Tensor:
+    """Score queries [H, B, Q, d] against the encodings of their relations to all keys, without an
+    array of the encodings of all pairs: [H, B, Q, L].
+
+    Few encodings are distinct. Neighbouring queries are multiplied at once with all that they can
+    need, then each pair picks its score.
+    """
+    first = relations[0]
+    if first.rows is None:
+        return _scores_of(queries, first)
+    H, B, Q, _ = queries.shape
+    flat = queries.flatten(1, 2)
+    scores = flat.new_zeros(H, B * Q, Q)
+    for relation in relations:
+        assert relation.rows is not None
+        part = _scores_of(flat[:, None, relation.rows], relation)[:, 0]
+        scores = scores.index_copy(1, relation.rows, part)
+    return scores.view(H, B, Q, Q)
+
+
+def _scores_of(queries: Tensor, relation: Relation) -> Tensor:
+    """Queries [H, G, P, d] of one relation → [H, G, P, L]; G is 1 or B."""
+    encodings = relation.encodings.expand(len(queries), -1, -1, -1)
+    scores: Tensor = _PickScores.apply(queries, encodings, relation)  # type: ignore[no-untyped-call]
+    return scores
+
+
+class _PickScores(torch.autograd.Function):
+    """The scores of all queries against all encodings never exist as a whole, in neither
+    direction."""
+
+    @staticmethod
+    def forward(ctx: Any, queries: Tensor, encodings: Tensor, relation: Relation) -> Tensor:
+        ctx.save_for_backward(queries, encodings)
+        ctx.relation = relation
+        H, G, P, _ = queries.shape
+        scores = queries.new_empty(H, G, P, relation.key_heads.shape[1])
+        for rows, distances in _chunks(queries, relation):
+            some = queries[:, :, rows].flatten(1, 2)
+            products = some @ encodings[..., distances].flatten(2)
+            picks = relation.picks(rows, distances).expand(H, G, -1, -1)
+            torch.gather(products.view(*picks.shape[:3], -1), 3, picks, out=scores[:, :, rows])
+        return scores
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_scores: Tensor) -> tuple[Tensor, Tensor | None, None]:
+        queries, encodings = ctx.saved_tensors
+        H, G = queries.shape[:2]
+        d_queries = torch.empty_like(queries, memory_format=torch.contiguous_format)
+        d_encodings = None
+        if ctx.needs_input_grad[1]:
+            d_encodings = torch.zeros_like(encodings, memory_format=torch.contiguous_format)
+        for rows, distances in _chunks(queries, ctx.relation):
+            some, some_encodings = queries[:, :, rows], encodings[..., distances]
+            picks = ctx.relation.picks(rows, distances).expand(H, G, -1, -1)
+            d_products = queries.new_zeros(*some.shape[:3], some_encodings[0, 0].numel())
+            d_products.scatter_add_(3, picks, d_scores[:, :, rows])
+            d_products = d_products.flatten(1, 2)
+            d_some = d_products @ some_encodings.flatten(2).transpose(1, 2)
+            d_queries[:, :, rows] = d_some.view_as(some)
+            if d_encodings is not None:
+                d_distances = some.flatten(1, 2).transpose(1, 2) @ d_products
+                d_encodings[..., distances] += d_distances.view_as(some_encodings)
+        return d_queries, d_encodings, None
+
+
+def _chunks(queries: Tensor, relation: Relation) -> Iterator[tuple[slice, slice]]:
+    """Cut the P queries so that a chunk has at most about CHUNK scores: the queries, and the
+    distances that they can need."""
+    H, G, P, _ = queries.shape
+    kinds, n_distances = relation.encodings.shape[2:]
+    heads, reach = relation.heads, (n_distances + 1) // 2  # keys' heads lie in [0, reach)
+    scores = H * G * P * kinds * (int(heads[-1] - heads[0]) + reach)
+    n_chunks = min(P, -(-scores // (CHUNK_CUDA if queries.is_cuda else CHUNK)))
+    bounds = np.linspace(0, P, n_chunks + 1).astype(int).tolist()
+    for start, stop in pairwise(bounds):
+        yield slice(start, stop), slice(int(heads[start]), int(heads[stop - 1]) + reach)

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from ..util.arrays import OOV_BITS, Float32s, Ints
 from ..util.options import Options
-from .layers import linears
 from .weights import quantise
 
 Self = TypeVar("Self", bound="EmbeddingNetwork")
@@ -198,6 +197,7 @@ class EmbeddingNetwork(nn.Module):
 
     def initialise_linears(self) -> None:
         """Xavier-uniform matrices, as the code released with FLAT."""
-        for linear in linears(self):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+        for part in self.modules():
+            if isinstance(part, nn.Linear):
+                nn.init.xavier_uniform_(part.weight)
+                nn.init.zeros_(part.bias)

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacy_flat.nn import attention as attention_module
-from spacy_flat.nn.attention import (
+from spacy_flat.nn import layers as layers_module
+from spacy_flat.nn.layers import (
     Relation,
     RelativeAttention,
     relative_scores,
@@ -75,13 +75,13 @@ def check_equal(found: Tensor, expected: Tensor, inputs: list[Tensor]) -> None:
 def test_relative_scores_equal_a_loop_over_pairs(
     chunk: int, shared: bool, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attention_module, "CHUNK", chunk)
+    monkeypatch.setattr(layers_module, "CHUNK", chunk)
     C, n_words = 7, 5
     heads, kinds = make_lattice(C, n_words)
     queries = normal(H, B, C + n_words * (kind == "nodes"), d).requires_grad_()
     encodings = normal(1 if shared else H, d, 3, 2 * C - 1, seed=1).requires_grad_()
     relations = relations_of(kind, encodings, heads, kinds)
-    n_chunks = len(list(attention_module._chunks(torch.empty(H, B, C, d), relations[0])))
+    n_chunks = len(list(layers_module._chunks(torch.empty(H, B, C, d), relations[0])))
     assert (n_chunks > 1) == (chunk < 1 << 20)
     expected = slow_scores(queries, encodings, heads, kinds)
     check_equal(relative_scores(queries, relations), expected, [queries, encodings])

@@ -56,7 +56,7 @@ def test_linear_is_that_of_torch(
     torch.testing.assert_close(found, wanted)
     ours, theirs = (torch.autograd.grad(each, inputs, outward) for each in (found, wanted))
     torch.testing.assert_close(ours, theirs)
-    for n in (1, 70):  # a single row, and packed weights, have products of their own
+    for n in (1, 70):  # packed weights have products of their own
         with torch.no_grad():
             wanted = functional.linear(x[:n], weight, bias)
             torch.testing.assert_close(linear(x[:n], weight, bias), wanted)

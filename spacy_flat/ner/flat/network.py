@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...nn.attention import Relation
-from ...nn.layers import Dropout, Positions
+from ...nn.layers import Dropout, Positions, Relation
 from ...nn.network import PretrainedEmbedding, Sizes, Version, version_of
 from ...util.arrays import Ints
 from ..batch import LatticeBatch

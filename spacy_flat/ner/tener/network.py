@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ...nn.attention import Relation
-from ...nn.layers import Dropout, Positions
+from ...nn.layers import Dropout, Positions, Relation
 from ...nn.network import PretrainedEmbedding, Sizes
 from ..batch import CharBatch, WordBatch
 from ..network import TaggingNetwork, make_layer

@@ -12,8 +12,7 @@ from spacy_flat.ner.batch import CharBatch, WordBatch
 from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.network import N_CASES, TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
-from spacy_flat.nn.attention import RelativeAttention
-from spacy_flat.nn.layers import sinusoids
+from spacy_flat.nn.layers import RelativeAttention, sinusoids
 from spacy_flat.nn.network import Table
 
 QUIET = {f"{name}_dropout": 0.0 for name in ("embed", "output", "ff", "attention", "key")}
