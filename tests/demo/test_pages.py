@@ -1,8 +1,14 @@
-"""The demo page without a browser: its inputs and what it shows."""
+"""The demo page without a browser: the command, its inputs and what it shows."""
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -116,6 +122,26 @@ def test_translations(translation_pipeline: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_pipeline_without_our_components(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spacy.blank("zh").to_disk(tmp_path / "blank")
     assert page(monkeypatch, str(tmp_path / "blank")).error[0].value.startswith("[F166]")
+
+
+def test_the_command_serves_the_page(released: str) -> None:
+    """Until it ends. Streamlit's own health check answers."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    folder, name = os.path.split(released)
+    command = [sys.executable, "-m", "spacy", "flat", "demo", name, "--no-browser"]
+    environment = {**os.environ, "HOME": released}
+    server = subprocess.Popen([*command, "--port", str(port)], cwd=folder, env=environment)
+    found = b""
+    while not found and server.poll() is None:
+        time.sleep(0.5)
+        with suppress(OSError):
+            found = urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health").read()
+    assert found == b"ok"
+    server.terminate()
+    server.wait(20)
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}")
 
 
 def test_a_port_in_use(released: str) -> None:
