@@ -40,6 +40,9 @@ class Lexicon:
     can search while the lexicon changes: use one `snapshot` for a search and the columns of what it
     found.
 
+    ignore_case: find words in letters that have a case whatever their case: KFC in kfc. Of words
+        that differ in it alone, the text's own spelling counts.
+
     Raises ValueError for an invalid frequency or trust (F341), TypeError (F029) for other entries.
     """
 
@@ -47,11 +50,13 @@ class Lexicon:
         self,
         entries: Iterable[Entry] = (),
         *,
+        ignore_case: bool = True,
         simplified: str = "",
     ) -> None:
         self._lock = Lock()
         self._advised: Sequence[str] | None = None  # types, if no others may be added
-        self._snapshot = Snapshot(Simplifier(simplified)).filled(map(_checked, entries))
+        empty = Snapshot(ignore_case, Simplifier(simplified))
+        self._snapshot = empty.filled(map(_checked, entries))
 
     @property
     def snapshot(self) -> Snapshot:

@@ -4,7 +4,7 @@ from copy import copy
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Dict, Literal  # noqa: UP035  (thinc validates configs by these)
+from typing import Dict  # noqa: UP035  (thinc validates configs by these)
 
 from .lexicon import Lexicon
 from .word_lists import WordList, jieba_dictionary, read_words
@@ -12,14 +12,14 @@ from .word_lists import WordList, jieba_dictionary, read_words
 
 def lexicon(
     sources: Dict[str, WordList],  # noqa: UP006
-    ignore_case: Literal[True] = True,
+    ignore_case: bool = True,
 ) -> Lexicon:
     """`spacy-flat.Lexicon.v1`: the words of several sources; of equal words the first counts.
 
     sources: word lists by name.
-    ignore_case: without effect, for configs of earlier versions.
+    ignore_case: find words in letters that have a case whatever their case.
     """
-    return Lexicon(chain.from_iterable(sources.values()))
+    return Lexicon(chain.from_iterable(sources.values()), ignore_case=ignore_case)
 
 
 def jieba_lexicon() -> Lexicon:

@@ -93,6 +93,7 @@ class Snapshot:
     The columns have one row per id, [N], including removed words. Type 0 is "", unknown.
     """
 
+    ignore_case: bool = True
     simplifier: Simplifier = field(default_factory=Simplifier)
     text: bytes = b""  # UTF-8 of all words
     offsets: Int32s = field(default_factory=lambda: np.zeros(1, np.int32))  # [N + 1] in `text`
@@ -260,7 +261,7 @@ class Snapshot:
     def _folded_ids(self) -> dict[str, list[int]]:
         """The ids of the words with letters that have a case, by their lower case."""
         found: dict[str, list[int]] = {}
-        if not self.size:
+        if not (self.ignore_case and self.size):
             return found
         # Bytes of ASCII letters, and those that begin Latin, Greek, Cyrillic and full-width ones.
         codes = np.frombuffer(self.text, np.uint8)

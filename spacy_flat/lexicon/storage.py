@@ -18,7 +18,7 @@ from .word_lists import UNSET
 
 FORMAT = 3
 # Of every lexicon; earlier versions had a choice.
-ALWAYS = {"full_width": False, "min_length": MIN_LENGTH, "ignore_case": True}
+ALWAYS = {"full_width": False, "min_length": MIN_LENGTH}
 
 
 def to_bytes(snapshot: Snapshot) -> bytes:
@@ -31,7 +31,11 @@ def to_bytes(snapshot: Snapshot) -> bytes:
     fields = {
         "format": FORMAT,
         "daachorse": version("daachorse"),
-        "settings": {**ALWAYS, "simplified": snapshot.simplifier.pairs},
+        "settings": {
+            **ALWAYS,
+            "ignore_case": snapshot.ignore_case,
+            "simplified": snapshot.simplifier.pairs,
+        },
         "type_names": snapshot.type_names,
         "automata": [automaton.first for automaton in snapshot.automata],
     }
@@ -55,8 +59,10 @@ def _snapshot(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     # Those of earlier versions have no trust.
     arrays = {"trusts": np.full(len(arrays["lengths"]), UNSET, np.float32), **arrays}
     columns: dict[str, Any] = {name: arrays[name] for name in COLUMNS}
+    settings = fields["settings"]
     snapshot = Snapshot(
-        Simplifier(fields["settings"]["simplified"]),
+        settings.get("ignore_case", True),
+        Simplifier(settings["simplified"]),
         text=arrays["text"].tobytes(),
         **columns,
         type_names=tuple(fields["type_names"]),

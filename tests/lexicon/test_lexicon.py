@@ -21,8 +21,8 @@ words = st.lists(st.text(ALPHABET, max_size=5), max_size=12)
 texts = st.lists(st.text(ALPHABET, max_size=20), max_size=5)
 
 
-def lexicon_of(*given: str, simplified: str = "") -> Lexicon:
-    return Lexicon(map(Entry, given), simplified=simplified)
+def lexicon_of(*given: str, **settings: Any) -> Lexicon:
+    return Lexicon(map(Entry, given), **settings)
 
 
 def found(lexicon: Lexicon, texts: list[str]) -> list[tuple[int, int, int, str]]:
@@ -209,6 +209,8 @@ def test_words_in_letters_are_found_whatever_their_case():
 def test_of_words_that_differ_in_case_the_texts_own_counts():
     lexicon = lexicon_of("App", "APP")
     assert [row[3] for row in found(lexicon, ["APP，App，app"])] == ["APP", "App", "App"]
+    own = Lexicon.from_bytes(lexicon_of("App", ignore_case=False).to_bytes())
+    assert [row[3] for row in found(own, ["APP，App，app"])] == ["App"]
     assert lexicon.remove(["app"]) == 1
     assert list(lexicon) == []
 
