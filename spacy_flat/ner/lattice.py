@@ -150,7 +150,7 @@ class Lattice:
         emissions = (emissions - emissions[:, :, [OUTSIDE]]).transpose(1, 2, 0)
         transitions = transitions - transitions[OUTSIDE, OUTSIDE]
         begin, inner, end, single = tags.roles
-        K = len(tags)
+        K = len(tags.names)
         joins = np.full((K + 1, K + 1), -np.inf)
         joins[:K, :K] = transitions
         joins[K, :K], joins[:K, K] = starts - starts[OUTSIDE], ends - ends[OUTSIDE]

@@ -57,19 +57,16 @@ def test_pretrained_vectors(fine_tune: bool) -> None:
     assert torch.equal(before, vector()) is not fine_tune
 
 
-@pytest.mark.parametrize(
-    ("rate", "known"), [(0.3, "'LOC', 'ORG', 'PER'"), (0.0, "'nz', 'n', 'nt', 'ns', 'v'")]
-)
-def test_types_that_the_network_does_not_know(rate: float, known: str, tmp_path: Path) -> None:
+def test_types_that_the_network_does_not_know(tmp_path: Path) -> None:
     nlp = blank()
-    lattice = {"embed_width": 16, "gazetteer_rate": rate}
+    lattice = {"embed_width": 16, "gazetteer_rate": 0.3}
     ner = add_flat(nlp, {"model": {"network": NETWORK, "lattice": lattice}})
     ner.initialize(lambda: examples_of(nlp), lexicon=lexicon())
     path = tmp_path / "words.txt"
     path.write_text("王小明\t1\tPRE\n", "utf-8")
     words = ner.lexicon
-    labels = "'LOC', 'ORG', 'PER'"
-    refused = f"F044.*'PRE'.*one of: {known if known == labels else f'{labels}, {known}'}[.]"
+    known = "'LOC', 'ORG', 'PER'"
+    refused = f"F044.*'PRE'.*one of: {known}[.]"
     with pytest.raises(ValueError, match=refused):
         words.add(["王小明"], type="PRE")
     with pytest.raises(ValueError, match=refused):

@@ -46,18 +46,6 @@ def shown(found: LatticeFeaturiser, texts: list[str]) -> list[tuple[str, str, bo
     return words(found, found.gazetteer.show_some(found.words_in(texts), texts, rate), texts)
 
 
-def test_names_have_their_labels_as_types_and_vectors_of_the_lexicon_only() -> None:
-    assert shown(encoder(1.0), TEXTS) == [
-        ("人和药店", "ORG", False),
-        ("药店", "n", True),
-        ("重庆", "LOC", True),  # its commonest label, and the vector that it has anyway
-        ("开业", "v", True),
-        ("重庆", "LOC", True),
-        ("人和药店", "ORG", False),
-        ("药店", "n", True),
-    ]
-
-
 def test_a_share_of_the_names_is_shown_and_another_one_each_time() -> None:
     mentions = [(f"名{number:03}", "PER") for number in range(400)]
     texts = ["".join(name for name, _ in mentions)]

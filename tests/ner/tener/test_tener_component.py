@@ -124,7 +124,6 @@ def test_gold_that_cuts_tokens_is_of_the_tokens() -> None:
     [
         ("characters", "word_vectors", "F325.*tener_ner .*word_vectors.*unit = 'char'"),
         ("words", "char_vectors", "F325.*char_vectors.*unit = 'token'"),
-        ("words", "bigram_vectors", "F325.*bigram_vectors"),
     ],
 )
 def test_vectors_of_what_is_not_read(kind: str, given: str, message: str) -> None:
