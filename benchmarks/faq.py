@@ -10,14 +10,13 @@ similarity is such that nine of ten others are given one.
 
     python benchmarks/faq.py PIPELINE --oppo corpus/oppo/dev.spacy --fit OUT
 
-fits the weights of the search to these FAQs, with and without the network, and writes the pipeline
-with those that find more to OUT. "Fitted to the other half" is measured with weights that were
-fitted without the queries for the same questions.
+fits the weights of the search to these FAQs, and writes the pipeline with them to OUT. "Fitted to
+the other half" is measured with weights fitted without the queries for the same questions.
 """
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -33,13 +32,11 @@ from spacy.vocab import Vocab
 from spacy_flat.similarity.calibration import SLOPES, fit_weights
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import SAME, pair_of
-from spacy_flat.similarity.ranking import FEATURES, Candidates, terms_of
+from spacy_flat.similarity.ranking import Candidates, terms_of
 from spacy_flat.vectors import read_vectors
 
-NETWORK_ONLY = [float(name == "network") for name in FEATURES]
 TRIED = 20  # candidates of each query, in fitting
 ROOT = Path(__file__).parents[1]
-FITTED = {"search, fitted to the other half": 1.0, "the same without the network": 0.0}
 Scores = NDArray[np.float64]
 System = Callable[[str], Scores]  # [N] of all questions
 
@@ -71,11 +68,7 @@ def main() -> None:
     (pipe,) = (pipe for _, pipe in nlp.pipeline if isinstance(pipe, PairClassifier))
     faqs = {"demo": demo_faq(), **({"oppo": oppo_faq(arguments.oppo)} if arguments.oppo else {})}
     examples = search_examples(pipe, list(faqs.values())) if arguments.fit else []
-    halves = {
-        name: [fit_ranking(other, network) for other in reversed(examples)]
-        for name, network in FITTED.items()
-        if examples
-    }
+    halves = [fit_ranking(other) for other in reversed(examples)]
     rows = []
     for name, faq in faqs.items():
         for system, scores in systems(pipe, faq, arguments, halves):
@@ -85,9 +78,7 @@ def main() -> None:
     header = ["FAQ", "system", "top 1 %", "top 3 %", "false %", "least", "ms"]
     print(format_table(header, rows, text_columns=2))
     if arguments.fit:
-        found = {name: sum(float(row[2]) for row in rows if row[1] == name) for name in halves}
-        best = FITTED[max(found, key=lambda name: found[name])]
-        pipe.search_weights = fit_ranking([*examples[0], *examples[1]], best)
+        pipe.search_weights = fit_ranking([*examples[0], *examples[1]])
         pipe.write_settings(nlp.get_pipe_config(pipe.name))
         nlp.to_disk(arguments.fit)
 
@@ -128,7 +119,6 @@ def half_of(faq: Faq, place: int) -> int:
 
 def search_examples(pipe: PairClassifier, faqs: Sequence[Faq]) -> list[list[list[SearchedQuery]]]:
     """Of each FAQ, for each half of the queries."""
-    pipe.search_weights = NETWORK_ONLY  # so that it is asked
     halves: list[list[list[SearchedQuery]]] = [[], []]
     for faq in faqs:
         index = pipe.index(faq.questions)
@@ -141,27 +131,25 @@ def search_examples(pipe: PairClassifier, faqs: Sequence[Faq]) -> list[list[list
     return halves
 
 
-def fit_ranking(faqs: Sequence[Sequence[SearchedQuery]], network: float) -> list[float]:
+def fit_ranking(faqs: Sequence[Sequence[SearchedQuery]]) -> list[float]:
     """Weights that rank right candidates first and reject queries without one, scaled so that the
     first candidate's probability is that of its being right. No feature counts against a candidate.
 
     Each FAQ counts the same, and in each queries with an answer count as much as those without one.
-    network: 0 leaves the network out.
     """
     queries = [query for faq in faqs for query in faq]
     shares = np.concatenate([shares_of(faq) for faq in faqs])
     counts = [len(query.gold) for query in queries]
     rows = np.concatenate([query.features for query in queries])
     gold = np.concatenate([query.gold for query in queries])
-    rows[:, FEATURES.index("network")] *= network
-    bounds = (0.0, 0.0, 0.0, -np.inf), (np.inf,) * len(FEATURES)
+    bounds = (0.0, 0.0, -np.inf), (np.inf,) * 3
     weights = fit_logistic(rows, gold, shares.repeat(counts), *bounds)
     best = [np.argmax(query.features @ weights) for query in queries]
     first = np.cumsum([0, *counts[:-1]]) + best
     margins = np.stack([rows[first] @ weights, np.ones(len(first))], axis=1)
     bounds = (SLOPES[0], -np.inf), (SLOPES[1], np.inf)
     scale, shift = fit_logistic(margins, gold[first], shares, *bounds)
-    weights = weights * scale + shift * np.array([name == "one" for name in FEATURES])
+    weights = weights * scale + shift * np.array([0, 0, 1])
     return [round(weight, 6) for weight in weights.tolist()]
 
 
@@ -182,7 +170,7 @@ def systems(
     pipe: PairClassifier,
     faq: Faq,
     arguments: argparse.Namespace,
-    halves: Mapping[str, Sequence[Sequence[float]]],
+    halves: Sequence[Sequence[float]],
 ) -> Iterator[tuple[str, System]]:
     questions = faq.questions
     candidates = Candidates.of(map(terms_of, questions))
@@ -207,12 +195,22 @@ def systems(
             scores[match.number] = match.similarity
         return scores
 
-    cosine = [float(name == "cosine") for name in FEATURES]
-    for name, weights in (("network", NETWORK_ONLY), ("cosine", cosine), ("search", released)):
-        yield name, partial(search, weights=weights)
-    of_query = {query: half_of(faq, place) for place, (query, _) in enumerate(faq.queries)}
-    for name, own in halves.items():
-        yield name, lambda query, own=own: search(query, own[of_query[query]])
+    yield "cosine", partial(search, weights=(1, 0, 0))
+    yield "search", partial(search, weights=released)
+    if halves:
+        half = {query: half_of(faq, place) for place, (query, _) in enumerate(faq.queries)}
+        fitted = "search, fitted to the other half"
+        yield fitted, lambda query: search(query, halves[half[query]])
+    number = pipe.labels.index(pipe.positive)
+
+    def network(query: str) -> Scores:
+        places, _ = index.compare(query, arguments.candidates)
+        scores = np.zeros(len(questions))
+        pairs = [(query, questions[place]) for place in places]
+        scores[places] = pipe.predict_pairs(pairs)[:, number]
+        return scores
+
+    yield "network", network
 
 
 def measured(faq: Faq, system: System) -> Sequence[str]:

@@ -74,15 +74,13 @@ def print_costs(pipe: PairClassifier, questions: list[str]) -> TextIndex:
 
 
 def print_speed(index: TextIndex, queries: list[str]) -> None:
-    """Milliseconds of a search, with and without the network."""
-    weights, rows = list(index.pipe.ranking), []
+    """Milliseconds of a search."""
+    rows = []
     for depth in DEPTHS:
-        for name, weight in (("search", 0.0), ("search with the network", 1.0)):
-            index.pipe.search_weights = [weight, *weights[1:]]
-            times = [clock(partial(index.search, query, candidates=depth))[1:] for query in queries]
-            middle, high = (1000 * np.percentile(times, share, axis=0) for share in (50, 95))
-            cells = [f"{cpu:.0f} ({wall:.0f})" for cpu, wall in (middle, high)]
-            rows.append([f"{name}, {depth} candidates", *cells])
+        times = [clock(partial(index.search, query, candidates=depth))[1:] for query in queries]
+        middle, high = (1000 * np.percentile(times, share, axis=0) for share in (50, 95))
+        cells = [f"{cpu:.0f} ({wall:.0f})" for cpu, wall in (middle, high)]
+        rows.append([f"{depth} candidates", *cells])
     print(format_table(["", "median ms", "95th percentile"], rows))
 
 

@@ -34,8 +34,8 @@ def search(
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to search for")],
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="Questions to show", min=1)] = 5,
     min_similarity: Annotated[
-        float | None, typer.Option("--min-similarity", "-m", help="Lowest similarity to show")
-    ] = None,
+        float, typer.Option("--min-similarity", "-m", help="Lowest similarity to show")
+    ] = 0.0,
     index: Annotated[
         Path | None,
         typer.Option("--index", "-i", help="Folder to save the index in for later calls"),

@@ -31,24 +31,14 @@ class PairCalibration(Calibration):
 
     cosine: weight of the cosine of two texts in the logit of the positive one of two classes.
     bias: added to that logit, after the temperature.
-    threshold: the most accurate threshold on the probability of the positive class.
+    threshold: the most accurate threshold on the probability of the positive class; None for more
+        than two.
     """
 
     pairs: int
-    cosine: float = 0.0
-    bias: float = 0.0
-    threshold: float | None = None
-
-    @classmethod
-    def of(
-        cls,
-        pairs: int,
-        before: tuple[float, tuple[float, float]],
-        after: tuple[float, tuple[float, float]],
-    ) -> "PairCalibration":
-        """before, after: temperatures and `errors_of`."""
-        (t_before, (ece_before, nll_before)), (t_after, (ece_after, nll_after)) = before, after
-        return cls(t_before, t_after, ece_before, ece_after, nll_before, nll_after, pairs)
+    cosine: float
+    bias: float
+    threshold: float | None
 
 
 def errors_of(probabilities: Floats, gold: Ints) -> tuple[float, float]:

@@ -1,7 +1,6 @@
 """`re2_similarity`: a spaCy component that compares two texts."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -83,8 +82,7 @@ class PairClassifier(LabelledPipe):
         of the sums of both texts' embeddings, times this weight.
     bias: added to the same logit.
     fit_threshold: in training, each evaluation sets the threshold to the most accurate value.
-    search_weights: weights by which `index.search` ranks: of the network's log-odds, the cosine,
-        BM25, and a bias.
+    search_weights: weights by which `index.search` ranks: of the cosine, of BM25, and a bias.
     similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
     """
 
@@ -164,19 +162,15 @@ class PairClassifier(LabelledPipe):
 
     def similarity(self, left: Text, right: Text) -> float:
         """The probability of the positive label, or the score, of two texts."""
-        return float(self.similarities(self.predict_pairs([(left, right)]))[0])
-
-    def similarities(self, probabilities: Probabilities) -> Float32s:
-        """[N, K] → [N] the probabilities of the positive label, or the scores."""
-        return probabilities[:, self.labels.index(self.positive)]
+        (found,) = self.predict_pairs([(left, right)])
+        return float(found[self.labels.index(self.positive)])
 
     def index(
         self, questions: Iterable[Question], answers: Iterable[str] | None = None
     ) -> TextIndex:
         """Build an index to `search` for the most similar questions.
 
-        questions: at least one; give several phrasings of a question as a list. A tok2vec reads
-            each text once.
+        questions: at least one; give several phrasings of a question as a list.
         answers: the answer to each question.
 
         Raises TypeError for a single string (F026) and for anything but strings (F028), ValueError
@@ -195,8 +189,8 @@ class PairClassifier(LabelledPipe):
 
     @property
     def ranking(self) -> Sequence[float]:
-        """The weights of `search`, in the order of `ranking.FEATURES`."""
-        return self.search_weights or DEFAULT
+        """The weights of `search`: of the cosine, of BM25, and a bias."""
+        return (self.search_weights or DEFAULT)[-3:]  # earlier versions had one more
 
     def read(self, pairs: Sequence[tuple[Text, Text]]) -> PairTexts:
         """Pairs as the model reads them: equal strings once, and each text as a Doc of its own if
@@ -253,14 +247,14 @@ class PairClassifier(LabelledPipe):
     def _with_equals(
         self, pairs: Sequence[tuple[Text, Text]], found: Probabilities
     ) -> Probabilities:
-        if self.knows_equals:
+        if self._knows_equals:
             for row, (left, right) in enumerate(pairs):
                 if normal_form(string_of(left)) == normal_form(string_of(right)):
                     found[row] = np.arange(len(self.labels)) == self.labels.index(self.positive)
         return found
 
     @property
-    def knows_equals(self) -> bool:
+    def _knows_equals(self) -> bool:
         """Whether equal texts always count as the same."""
         has_positive = len(self.labels) == 2 or self.positive_label in self.labels
         is_on = self.featuriser.options.equal
@@ -291,17 +285,19 @@ class PairClassifier(LabelledPipe):
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
         texts = self.read(pairs)
         logits, cosines = self.logits(texts), cosines_of(self.model, texts)
-        before = self.temperature, errors_of(self.probabilities(logits, cosines), gold)
+        before = self.temperature, *errors_of(self.probabilities(logits, cosines), gold)
         fitted = fit_calibration(logits, cosines, self._positives, gold)
         self.temperature, self.cosine, self.bias = fitted
         found = self.probabilities(logits, cosines)
-        report = PairCalibration.of(len(gold), before, (self.temperature, errors_of(found, gold)))
-        if len(self.labels) != 2:
-            return report
-        number = self.labels.index(self.positive)
-        found = self._with_equals(pairs, found)
-        self.threshold = best_threshold(found[:, number], gold == number)
-        return replace(report, cosine=self.cosine, bias=self.bias, threshold=self.threshold)
+        after = self.temperature, *errors_of(found, gold)
+        if len(self.labels) == 2:
+            number = self.labels.index(self.positive)
+            found = self._with_equals(pairs, found)
+            self.threshold = best_threshold(found[:, number], gold == number)
+        temperatures, errors, losses = zip(before, after, strict=True)
+        threshold = self.threshold if len(self.labels) == 2 else None
+        given = *temperatures, *errors, *losses, len(gold), self.cosine, self.bias, threshold
+        return PairCalibration(*given)
 
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
@@ -435,20 +431,12 @@ make_re2_similarity = register_factory(
     scorer="spacy-flat.pair_scorer.v1",
     assigns=["doc.cats", "doc.spans"],
     score_weights={
-        "cats_score": None,
-        "cats_score_desc": None,
         "pairs_score": 1.0,
         "pairs_acc": 0.0,
         "pairs_f": 0.0,
         "pairs_p": 0.0,
         "pairs_r": 0.0,
         "pairs_auc": 0.0,
-        "pairs_macro_f": None,
-        "pairs_ece": None,
-        "pairs_per_label": None,
-        "pairs_spearman": None,
-        "pairs_pearson": None,
-        "pairs_mse": None,
     },
 )
 

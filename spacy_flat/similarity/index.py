@@ -11,25 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.backends import get_array_ops
 
 from ..errors import Errors
 from ..nn.model import tok2vec_of
 from ..text.featuriser import batch_by_length
-from ..util.arrays import Float64s, Ints
+from ..util.arrays import Float32s, Float64s, Floats, Ints
 from ..util.files import replacing
 from ..util.options import require_count, require_number, require_string
-from .encoded import Arrays, encode, join, pair_with
 from .equality import normal_form
-from .ranking import (
-    FEATURES,
-    Candidates,
-    best_by_turns,
-    log_odds,
-    probabilities,
-    terms_of,
-)
+from .model import sentence_vectors
+from .ranking import Candidates, best_by_turns, probabilities, terms_of
 
 if TYPE_CHECKING:
     from .component import PairClassifier
@@ -45,7 +39,7 @@ Question = str | Sequence[str]  # with several phrasings
 
 class Match(NamedTuple):
     """A question found: its number in the index, its most similar phrasing, the probability that it
-    is the right question (or the score, if the network predicts scores), and its answer."""
+    is the right question, and its answer."""
 
     number: int
     text: str
@@ -61,8 +55,7 @@ class Entry(NamedTuple):
 
 
 class TextIndex:
-    """Questions to search with `re2_similarity`, each read once: its ids, the vectors of a
-    tok2vec, and the sum of its embeddings.
+    """Questions to search with `re2_similarity`, each read once: the sum of its embeddings.
 
     An index belongs to the weights that encoded it: build it again after further training, and for
     other questions. Several threads may search at once.
@@ -72,10 +65,11 @@ class TextIndex:
         self,
         pipe: PairClassifier,
         questions: list[Entry],
-        encoded: Arrays | None = None,
+        vectors: Floats | None = None,
         weights: str = "",
     ) -> None:
-        """encoded: the distinct texts, in their order in the questions. weights: a checksum."""
+        """vectors: [N, D] of the distinct texts, in their order in the questions. weights: a
+        checksum."""
         self.pipe = pipe
         self.questions = questions
         self._numbers: dict[str, list[int]] = {}  # the questions that have each distinct text
@@ -89,15 +83,15 @@ class TextIndex:
             self._equal.setdefault(normal_form(text), []).append(place)
         simplified = map(pipe.featuriser.simplifier, self.texts)
         self._candidates = Candidates.of(map(terms_of, simplified))
-        self._encoded = encoded or encode_all(pipe, self.texts)
-        self._vectors = self._encoded["vectors"].astype(np.float32)
+        vectors = encode(pipe, self.texts) if vectors is None else vectors
+        self._vectors = vectors.astype(np.float32)
         self._weights = weights or weights_of(pipe)
 
     def __len__(self) -> int:
         return len(self.questions)
 
     def search(
-        self, query: str, top_k: int = 5, candidates: int = 50, min_similarity: float | None = None
+        self, query: str, top_k: int = 5, candidates: int = 50, min_similarity: float = 0.0
     ) -> list[Match]:
         """Find the most similar questions, best first; equally similar ones in their order. Equal
         texts come first (see `equal` in `PairTextOptions`).
@@ -105,8 +99,7 @@ class TextIndex:
         candidates: number of distinct texts to rank: half are those that share the most characters
             (of Chinese) or words with the query, the other half have the nearest sums of
             embeddings. More are ranked if `top_k` questions have more phrasings.
-        min_similarity: lowest similarity of a match: from 0 to 1, unless the network predicts
-            scores.
+        min_similarity: lowest similarity of a match, from 0 to 1.
 
         Returns `top_k` matches, or fewer if the index has fewer questions; none for a blank text.
 
@@ -115,54 +108,45 @@ class TextIndex:
         """
         require_count("top_k", top_k)
         require_count("candidates", candidates)
-        if min_similarity is not None:
-            bounds = () if self.pipe.is_regression else (0, 1)
-            require_number("min_similarity", min_similarity, *bounds)
+        require_number("min_similarity", min_similarity, 0, 1)
         if not require_string(query).strip():
             return []
         places, similarities = self._ranked(query, max(candidates, top_k * self._most_phrasings))
         best: dict[int, Match] = {}
         for place, similarity in zip(places.tolist(), similarities.tolist(), strict=True):
-            if min_similarity is not None and similarity < min_similarity:
-                continue
             text = self.texts[place]
-            for number in self._numbers[text]:
+            for number in self._numbers[text] if similarity >= min_similarity else ():
                 if number not in best or best[number].similarity < similarity:
                     best[number] = Match(number, text, similarity, self.questions[number].answer)
         return nsmallest(top_k, best.values(), key=lambda match: (-match.similarity, match.number))
 
     def _ranked(self, query: str, n: int) -> tuple[Ints, Float64s]:
         """[B] places of n candidates and of texts equal to the query, and their similarities."""
-        equal = self._equal.get(normal_form(query), []) if self.pipe.knows_equals else []
+        is_known = self.pipe.featuriser.options.equal
+        equal = self._equal.get(normal_form(query), []) if is_known else []
         places, features = self.compare(query, n, equal)
-        if self.pipe.is_regression:
-            return places, features[:, 0]
         found = probabilities(features, self.pipe.ranking)
         return places, np.where(np.isin(places, equal), 1.0, found)
 
     def compare(self, query: str, n: int, also: Sequence[int] = ()) -> tuple[Ints, Float64s]:
-        """[B] places of n candidates and of the texts `also`, and their features [B, F]; the first
-        is 0 if its weight is, or the score of a network that predicts these."""
-        pipe = self.pipe
-        terms = terms_of(pipe.featuriser.simplifier(query))
-        read = encode(pipe.model, pipe.read([(query, query)]))
-        scores, cosines = self._candidates.scores(terms), self._vectors @ read["vectors"][0]
+        """[B] places of n candidates and of the texts `also`, and their features [B, F]."""
+        terms = terms_of(self.pipe.featuriser.simplifier(query))
+        (vector,) = vectors_of(self.pipe, [query])
+        scores, cosines = self._candidates.scores(terms), self._vectors @ vector
         places = np.union1d(best_by_turns(scores, cosines, n), np.array(also, dtype=np.int64))
-        cosines, shares = cosines[places], scores[places].astype(np.float64)
+        shares = scores[places].astype(np.float64)
         shares /= max(1e-9, self._candidates.max_score(terms))
-        network = np.zeros(len(places))
-        if pipe.is_regression or pipe.ranking[FEATURES.index("network")]:
-            logits = pipe.logits(pair_with(read, self._encoded, places, pipe.model))
-            found = pipe.similarities(pipe.probabilities(logits, cosines))
-            network = found.astype(np.float64) if pipe.is_regression else log_odds(found)
-        return places, np.stack([network, cosines, shares, np.ones(len(places))], axis=1)
+        return places, np.stack([cosines[places], shares, np.ones(len(places))], axis=1)
 
     def save(self, path: str | Path) -> None:
         """Write a folder with one file, replacing an older index in one step."""
         from safetensors.numpy import save
 
         entries = json.dumps(list(enumerate(self.questions)), ensure_ascii=False)
-        arrays = {**self._encoded, "entries": np.frombuffer(entries.encode(), np.uint8)}
+        arrays: dict[str, NDArray[Any]] = {
+            "vectors": self._vectors.astype(np.float16),
+            "entries": np.frombuffer(entries.encode(), np.uint8),
+        }
         data = save(arrays, {"weights": self._weights})
         with replacing(Path(path) / FILE) as temporary:
             temporary.write_bytes(MAGIC + checksum(data) + data)
@@ -174,10 +158,8 @@ class TextIndex:
         weights, arrays = read_arrays(path / FILE)
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
-        arrays.pop("ranking", None)  # of earlier versions
-        entries = json.loads(arrays.pop("entries").tobytes())
-        questions = [Entry(*entry) for _, entry in entries]
-        return cls(pipe, questions, arrays, weights)
+        questions = [Entry(*entry) for _, entry in json.loads(arrays["entries"].tobytes())]
+        return cls(pipe, questions, arrays["vectors"], weights)
 
 
 def read_questions(
@@ -205,11 +187,14 @@ def read_questions(
     return [Entry(own, answer) for own, answer in zip(asked, given_answers, strict=True)]
 
 
-def encode_all(pipe: PairClassifier, texts: Sequence[str]) -> Arrays:
-    """Encode distinct texts, at least one, in half precision."""
+def encode(pipe: PairClassifier, texts: Sequence[str]) -> Floats:
+    """[N, D] sentence vectors of distinct texts, at least one, in half precision."""
     batches = batch_by_length(texts, CHARACTERS, len)
-    reads = (pipe.read([(text, text) for text in batch]) for batch in batches)
-    return join([encode(pipe.model, read, np.float16) for read in reads])
+    return np.concatenate([vectors_of(pipe, batch).astype(np.float16) for batch in batches])
+
+
+def vectors_of(pipe: PairClassifier, texts: Sequence[str]) -> Float32s:
+    return sentence_vectors(pipe.model, pipe.read([(text, text) for text in texts]))
 
 
 def weights_of(pipe: PairClassifier) -> str:
@@ -244,7 +229,7 @@ def checksum(data: bytes) -> bytes:
     return zlib.crc32(data).to_bytes(4, "little")
 
 
-def read_arrays(path: Path) -> tuple[str, Arrays]:
+def read_arrays(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
     """The checksum of the weights, and the arrays. Errors as in `PairClassifier.load_index`."""
     from safetensors.numpy import load
 

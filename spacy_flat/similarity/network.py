@@ -5,7 +5,7 @@ side), D width, K classes.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,15 +53,14 @@ class RE2(EmbeddingNetwork):
     def forward(self, batch: TextBatch) -> Tensor:
         """Compare pairs: [B, K] logits, or [B, 1] scores."""
         texts = self.texts(batch)
-        outputs = self.read(batch, texts)
+        *_, (_, _, outputs) = self.read(batch, texts)
         logits: Tensor = self.predict(*texts.largest(outputs))
         return logits
 
     def alignments(self, batch: TextBatch) -> list[Tensor]:
         """[B, La, Lb] the attention of each block, the mean of both directions."""
-        found: list[Tensor] = []
-        self.read(batch, self.texts(batch), found)
-        return found
+        texts = self.texts(batch)
+        return [block.alignment.weights(x, texts) for block, x, _ in self.read(batch, texts)]
 
     def embed(self, batch: TextBatch) -> Tensor:
         """[R, D] embeddings."""
@@ -76,13 +75,8 @@ class RE2(EmbeddingNetwork):
         rows, present = ([*map(self.to_tensor, each)] for each in (batch.rows, batch.present))
         return Texts(rows, present, self.to_tensor(batch.places))
 
-    def read(
-        self,
-        batch: TextBatch,
-        texts: "Texts",
-        alignments: list[Tensor] | None = None,
-    ) -> Tensor:
-        """Apply the blocks: [R, hidden]. alignments: collects those of each block."""
+    def read(self, batch: TextBatch, texts: "Texts") -> Iterator[tuple["Block", Tensor, Tensor]]:
+        """Apply the blocks. Yields each with what it aligns [R, D] and its output [R, hidden]."""
         owners = self.to_tensor(batch.owners)
         embedded = entering = self.embed(batch)
         outputs: list[Tensor] = []
@@ -91,10 +85,8 @@ class RE2(EmbeddingNetwork):
             if outputs:
                 entering = self.connect(embedded, entering, outputs)
             x = torch.cat([entering, block.encoder(entering, owners)], dim=1)
-            if alignments is not None:
-                alignments.append(block.alignment.weights(x, texts))
             outputs.append(block.fusion(x, block.alignment(x, texts)))
-        return outputs[-1]
+            yield block, x, outputs[-1]
 
     def connect(self, embedded: Tensor, entered: Tensor, outputs: Sequence[Tensor]) -> Tensor:
         """The input of the next block (section 2.1 of the paper).

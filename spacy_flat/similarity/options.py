@@ -8,13 +8,6 @@ from ..text.options import UnitOptions
 from ..text.units import Unit
 from ..util.options import Options, option, options_factory
 
-AlignmentKind = Literal["identity", "linear"]
-Fusion = Literal["full", "simple"]
-Connection = Literal["aug", "residual", "none"]
-Prediction = Literal["symmetric", "full", "simple"]
-Objective = Literal["classes", "score"]
-Inputs = Literal["chars", "tokens"]
-
 
 @dataclass(frozen=True)
 class RE2Options(Options):
@@ -27,7 +20,7 @@ class RE2Options(Options):
     block: ClassVar[str] = "re2_similarity, model.network"
     retired: ClassVar[dict[str, Any]] = {"key_dropout": 0.0}
 
-    objective: Objective = option(
+    objective: Literal["classes", "score"] = option(
         "classes",
         "what to predict for a pair: one of two or more classes, or a score, by regression",
         fixed=True,
@@ -38,18 +31,18 @@ class RE2Options(Options):
     kernel_sizes: Sequence[int] = option(
         (3,), "widths of the convolutions in units; they share the hidden width", fixed=True
     )
-    alignment: AlignmentKind = option(
+    alignment: Literal["identity", "linear"] = option(
         "linear",
         "compare the units themselves (identity), or a projection of them (linear)",
         fixed=True,
     )
-    fusion: Fusion = option(
+    fusion: Literal["full", "simple"] = option(
         "full",
         "compare a unit with the units aligned to it by concatenation, difference and product "
         "(full), or by concatenation only (simple)",
         fixed=True,
     )
-    connection: Connection = option(
+    connection: Literal["aug", "residual", "none"] = option(
         "aug",
         "input of later blocks: embeddings concatenated with the sum of the last two outputs "
         "(aug), the sum of the last input and output (residual), or the last output (none)",
@@ -58,7 +51,7 @@ class RE2Options(Options):
     scaled_connection: bool = option(
         False, "scale the sums of the connections by √½, as in the released code", fixed=True
     )
-    prediction: Prediction = option(
+    prediction: Literal["symmetric", "full", "simple"] = option(
         "symmetric",
         "compare the two texts by sum, distance and product, regardless of their order "
         "(symmetric); by concatenation, difference and product (full); or by concatenation only "
@@ -95,7 +88,7 @@ class PairTextOptions(UnitOptions):
         "texts are always the same if they only differ in spaces beside Chinese, width, case, "
         "final punctuation, quotation marks around them or traditional characters",
     )
-    inputs: Inputs = option(
+    inputs: Literal["chars", "tokens"] = option(
         "chars",
         "units to compare: characters, whatever the tokens are (chars), or tokens",
         fixed=True,

@@ -1,5 +1,5 @@
-"""What a search ranks, and by what: BM25 and embeddings choose candidates; these and the network
-are the features of a logistic regression.
+"""What a search ranks, and by what: the cosine of the sums of embeddings, and BM25, choose
+candidates and are the features of a logistic regression.
 
 Shapes: N texts, T terms, B candidates of a query, F features.
 """
@@ -19,11 +19,8 @@ from .equality import same_width
 if TYPE_CHECKING:
     from bm25s import BM25
 
-# In this order: the network's log-odds; the cosine of the sums of embeddings; BM25 as a share of
-# what a text with all terms of the query would have; and one.
-FEATURES = ("network", "cosine", "bm25", "one")
-DEFAULT = (0.3, 3.0, 10.0, -8.0)  # for a pipeline that none were fitted for
-MAX_ODDS = 12.0  # of the network, as a logarithm
+# Of the cosine; of BM25, as a share of what a text with all terms of the query has; and a bias.
+DEFAULT = (6.0, 3.5, -5.5)  # for a pipeline that none were fitted for
 
 _TERM = re.compile(rf"[{UNSPACED_RANGES}]|\d+|(?:(?![{UNSPACED_RANGES}])[^\W\d_])+")
 
@@ -84,13 +81,6 @@ def _best_of(scores: Float32s, n: int) -> Ints:
     chosen = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
     best: Ints = chosen[np.argsort(-scores[chosen], kind="stable")[:n]]
     return best
-
-
-def log_odds(probabilities: Float32s) -> Float64s:
-    """[B] → [B], within limits."""
-    given = np.clip(probabilities.astype(np.float64), 1e-9, 1 - 1e-9)
-    odds: Float64s = np.clip(np.log(given / (1 - given)), -MAX_ODDS, MAX_ODDS)
-    return odds
 
 
 def probabilities(features: Float64s, weights: Sequence[float]) -> Float64s:

@@ -107,7 +107,7 @@ def test_a_kept_index_ranks_by_the_pipelines_weights(
 ) -> None:
     run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
     nlp = spacy.load(pipeline)
-    re2(nlp).search_weights = [0.0, 0.0, 0.0, -1.0]
+    re2(nlp).search_weights = [0.0, 0.0, -1.0]
     re2(nlp).write_settings(nlp.get_pipe_config("re2_similarity"))
     nlp.to_disk(tmp_path / "fitted")
     result = run(tmp_path / "fitted", faq, "退款如何", "--index", tmp_path / "index")

@@ -18,7 +18,6 @@ from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import join_pair
 
-NETWORK_ONLY = [1.0, 0.0, 0.0, 0.0]  # of what a search ranks by
 LabelledPair = tuple[str, str, str]
 
 PAIRS: list[LabelledPair] = [
@@ -53,7 +52,6 @@ def add_re2(
         "text": {"embed_width": 16, **(text or {})},
         "tok2vec": tok2vec,
     }
-    options.setdefault("search_weights", NETWORK_ONLY)
     pipe = nlp.add_pipe(
         "re2_similarity", name=name, config=pipe_config("re2_similarity", model, **options)
     )
