@@ -28,7 +28,7 @@ from .ranking import Candidates, best_by_turns, probabilities, terms_of
 if TYPE_CHECKING:
     from .component import PairClassifier
 
-MAGIC = b"spacy-flat.index.v7\n"
+MAGIC = b"spacy-flat.index.v8\n"
 FILE = "index.safetensors"
 CHARACTERS = 8000  # of texts encoded at once
 
@@ -142,7 +142,7 @@ class TextIndex:
         """Write a folder with one file, replacing an older index in one step."""
         from safetensors.numpy import save
 
-        entries = json.dumps(list(enumerate(self.questions)), ensure_ascii=False)
+        entries = json.dumps(self.questions, ensure_ascii=False)
         arrays: dict[str, NDArray[Any]] = {
             "vectors": self._vectors.astype(np.float16),
             "entries": np.frombuffer(entries.encode(), np.uint8),
@@ -158,7 +158,7 @@ class TextIndex:
         weights, arrays = read_arrays(path / FILE)
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
-        questions = [Entry(*entry) for _, entry in json.loads(arrays["entries"].tobytes())]
+        questions = [Entry(*own) for own in json.loads(arrays["entries"].tobytes())]
         return cls(pipe, questions, arrays["vectors"], weights)
 
 
