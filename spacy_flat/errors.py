@@ -63,8 +63,6 @@ F024 Can't load the lexicon: {reason}. The data is not a lexicon, or of another 
   spacy-flat. Save it again with Lexicon.to_bytes.
 F026 Expected a list, but got {value}. Put a single value into a list.
 F028 Expected a string, but got {value} of type {type}. Convert it to a string first.
-F029 Expected an Entry whose word and type are strings, but got {value}. To add plain
-  strings, use Lexicon().add([...]).
 F030 {what} needs {module}. Run: pip install '{package}'
 F035 {path}, line {line}: {text!r} looks like columns separated by spaces, but most lines of the
   file do not. Separate word, frequency and type with TABs, end a word that contains spaces with a

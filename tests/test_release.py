@@ -24,16 +24,6 @@ from spacy_flat.similarity.pairs import join_pair
 ROOT = Path(__file__).parents[1]
 WHEELS = {path.name.split("-")[0]: path for path in (ROOT / "assets/pipelines").glob("*.whl")}
 MAX_SIZE = 30_000_000  # bytes
-SCORES = {  # at least, but at most for the perplexity
-    "zh_flat_general": ("ents_f", 0.75),
-    "zh_flat_general_trf": ("ents_f", 0.75),
-    "zh_flat_msra": ("ents_f", 0.93),
-    "zh_re2_questions": ("pairs_auc", 0.7),
-    "zh_seq2seq_tatoeba": ("bleu", 0.18),
-    "zh_char_tang": ("perplexity", 105),
-    "zh_char_news": ("perplexity", 105),
-    "en_tener_wikiann": ("ents_f", 0.81),
-}
 # What the labels of zh_flat_general are to MSRA.
 COARSE = {"GPE": "LOC", "SCENE": "LOC", "COMPANY": "ORG", "GOVERNMENT": "ORG"} | dict.fromkeys(
     ("TITLE", "BOOK", "GAME", "MOVIE"), ""
@@ -84,25 +74,9 @@ def f1(nlp: Language, texts: list[dict[str, Any]]) -> float:
     return float(nlp.evaluate(examples)["ents_f"])
 
 
-@pytest.mark.parametrize("name", sorted(WHEELS))
-def test_what_a_wheel_says_of_itself(name: str) -> None:
-    """Its scores and sources, and no path of the machine that trained it."""
-    assert WHEELS[name].stat().st_size <= MAX_SIZE
-    with zipfile.ZipFile(WHEELS[name]) as wheel:
-        files = {Path(path).name: path for path in wheel.namelist() if path.count("/") == 2}
-        meta = json.loads(wheel.read(files["meta.json"]))
-        config = wheel.read(files["config.cfg"]).decode()
-    assert f"{meta['lang']}_{meta['name']}" == name
-    assert meta["notes"]
-    assert all(source["license"] for source in meta["sources"])
-    score, bound = SCORES[name]
-    assert (meta["performance"][score] <= bound) == (score == "perplexity")
-    (paths,) = (part for part in config.split("\n\n") if part.startswith("[paths]"))
-    assert "/" not in paths.replace('"e5/english"', "")
-
-
 @pytest.mark.parametrize("name", WHEELS)
-def test_its_config_is_still_valid(name: str, load: Load) -> None:
+def test_it_is_small_and_its_config_still_valid(name: str, load: Load) -> None:
+    assert WHEELS[name].stat().st_size <= MAX_SIZE
     config = load(name).config.interpolate()
     for corpus in config["corpora"].values():
         if corpus["@readers"] == "spacy.Corpus.v1":

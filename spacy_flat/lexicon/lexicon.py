@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import Errors, Warnings
 from ..text.units import Simplifier
-from ..util.options import require_number
+from ..util.options import require_number, require_string
 from ..vectors import FLOAT32_MAX
 from . import storage
 from .snapshot import PIECE, Matches, Snapshot
@@ -29,21 +29,19 @@ class Lexicon:
     """Words with ids 0, 1, … and properties, and their occurrences in texts.
 
     entries: the words in the order of their ids. If a word is repeated, the first entry counts.
+    ignore_case: find words in letters that have a case whatever their case: KFC in kfc. Of words
+        that differ in it alone, the text's own spelling counts.
     simplified: the pairs of a `Simplifier`. Words in simplified characters are also found in
         traditional ones, and words added later in traditional characters become simplified.
 
     Words of one character or of more than 32,768 are omitted. Surrounding white space and
-    zero-width characters are stripped. Letters match whatever their case: KFC in kfc. Of words that
-    differ only in it, the one spelled like the text is found, or the first.
+    zero-width characters are stripped.
 
     Ids are stable: new words get new ids at the end, and a removed word keeps its id. Other threads
     can search while the lexicon changes: use one `snapshot` for a search and the columns of what it
     found.
 
-    ignore_case: find words in letters that have a case whatever their case: KFC in kfc. Of words
-        that differ in it alone, the text's own spelling counts.
-
-    Raises ValueError for an invalid frequency or trust (F341), TypeError (F029) for other entries.
+    Raises ValueError (F341) for an invalid frequency or trust.
     """
 
     def __init__(
@@ -275,25 +273,16 @@ def _warn_of(ignored: Sequence[str]) -> None:
 def _strings(values: Iterable[str]) -> list[str]:
     """The values as a list. Raises TypeError unless they are a list (F026) of strings (F028)."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(Errors.F026.format(value=_short(values)))
-    found = list(values)
-    for value in found:
-        if not isinstance(value, str):
-            message = Errors.F028.format(value=_short(value), type=type(value).__name__)
-            raise TypeError(message)
-    return found
+        raise TypeError(Errors.F026.format(value=f"{values!r:.60}"))
+    return list(map(require_string, values))
 
 
 def _checked(entry: Entry) -> Entry:
-    """The entry. Raises TypeError (F029) or ValueError (F341) for a bad one."""
-    is_entry = isinstance(entry, Entry) and isinstance(entry.word, str)
-    if not (is_entry and isinstance(entry.type, str)):
-        raise TypeError(Errors.F029.format(value=_short(entry)))
-    _, frequency, _, trust = entry
-    if frequency != UNKNOWN_FREQUENCY:
-        require_number("frequency", frequency, 0, FLOAT32_MAX)
-    if trust != UNSET:
-        _trust(trust)
+    """The entry. Raises ValueError (F341) for a bad one."""
+    if entry.frequency != UNKNOWN_FREQUENCY:
+        require_number("frequency", entry.frequency, 0, FLOAT32_MAX)
+    if entry.trust != UNSET:
+        _trust(entry.trust)
     return entry
 
 
@@ -306,9 +295,4 @@ def _trust(trust: float | None) -> float:
 
 
 def _listed(words: Sequence[str]) -> str:
-    return ", ".join([*map(_short, words[:3]), *["…"][: len(words) - 3]])
-
-
-def _short(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+    return ", ".join([*(f"{word!r:.60}" for word in words[:3]), *["…"][: len(words) - 3]])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..util.options import Options, option, r_drop_option
+from ..util.options import Options, option
 from .tags import Scheme
 
 Activation = Literal["relu", "leaky_relu", "gelu"]
@@ -39,4 +39,9 @@ class NetworkOptions(Options):
     key_dropout: float = option(
         0.01, "share of characters, bigrams and words read as unknown in training", min=0, below=1
     )
-    r_drop: float = r_drop_option()
+    r_drop: float = option(
+        0.0,
+        "weight of R-Drop (α of Liang et al., 2021): above 0, compute each training batch twice "
+        "with different dropouts, and add their divergence to the loss",
+        min=0,
+    )

@@ -137,17 +137,11 @@ class NewTable:
     def of_words(
         cls, words: Iterable[str], source: VectorSource | None, options: Any
     ) -> "NewTable":
-        """Of those with the same form, the vector of the word spelled like it counts, else the
-        first."""
-        counted = Counter(words)
-        counts: Counter[int] = Counter()
-        for code, n in zip(hash_words(counted, options).tolist(), counted.values(), strict=True):
-            counts[code] += n
+        """Of words with the same form, the first vector counts."""
+        counts = count_codes(hash_words(words, options))
         found = source.read() if source is not None else None
-        entries = found.keys if found is not None else []
-        exact = np.array([normalise_word(each, options) == each for each in entries], dtype=bool)
-        rows = np.argsort(~exact, kind="stable")
-        pretrained = select_vectors(found, hash_words(entries, options)[rows], rows, options)
+        hashes = hash_words(found.keys if found is not None else [], options)
+        pretrained = select_vectors(found, hashes, np.arange(len(hashes)), options)
         return cls.build(counts, options.word_min_freq, pretrained, options)
 
     @property

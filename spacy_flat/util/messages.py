@@ -13,9 +13,5 @@ if not logger.handlers:
 
 def counted(n: int, noun: str) -> str:
     """ "1 sentence", "1,024 sentences", "2 entities"."""
-    return f"{n:,} {noun if n == 1 else plural(noun)}"
-
-
-def plural(noun: str) -> str:
-    """The plural of a regular English noun."""
-    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"

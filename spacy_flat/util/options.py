@@ -66,16 +66,6 @@ def option(
     return field(default=default, metadata={"meaning": meaning, "fixed": fixed, "bounds": bounds})
 
 
-def r_drop_option() -> Any:
-    """The option of networks that can learn with R-Drop."""
-    return option(
-        0.0,
-        "weight of R-Drop (α of Liang et al., 2021): above 0, compute each training batch twice "
-        "with different dropouts, and add their divergence to the loss",
-        min=0,
-    )
-
-
 @dataclass(frozen=True)
 class Options:
     """A block of options that validates itself.

@@ -6,10 +6,8 @@ from spacy.util import registry
 from spacy_flat.lexicon import (
     Entry,
     Lexicon,
-    jieba_words,
     read_words,
     readers,
-    vector_words,
 )
 from spacy_flat.lexicon.readers import jieba_lexicon
 from spacy_flat.lexicon.word_lists import cedict_words
@@ -147,21 +145,6 @@ def test_lists_of_names_have_labels_of_zh_flat_general() -> None:
         for entry in entries:
             assert labels.setdefault(entry.word, entry.type) == entry.type, entry.word
     assert {*labels.values()} == {"PER", "GPE", "LOC", "SCENE", "ORG", "COMPANY", "GOVERNMENT"}
-
-
-def test_keys_of_vectors_as_words(path: Path):
-    path.write_text("重庆 1 2\n北京 3 4\n", "utf-8")
-    assert list(vector_words(path, type="place")) == [
-        Entry("重庆", type="place"),
-        Entry("北京", type="place"),
-    ]
-
-
-def test_jieba():
-    words = {entry.word: entry for entry in jieba_words()}
-    assert len(words) > 330_000
-    assert words["重庆"].type == "ns"
-    assert words["重庆"].frequency > 1000
 
 
 def test_ordinary_words_of_cedict_have_a_short_translation_and_names_are_left_out() -> None:

@@ -43,11 +43,6 @@ def test_batches_are_as_large_as_they_may_be_and_no_larger(
         assert not fits(sizes, [*rows, following[0]], max_nodes)
 
 
-def test_a_long_segment_does_not_make_short_ones_long() -> None:
-    """There would be room for all, but computing the padding takes longer than another batch."""
-    assert group([(2, 0)] * 100 + [(200, 0)], max_nodes=10**6) == [list(range(100)), [100]]
-
-
 def test_digits_are_alike() -> None:
     """Also full-width ones; the characters beside them in Unicode are none."""
     digits = "0123456789０１２３４５６７８９"

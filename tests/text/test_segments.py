@@ -12,8 +12,6 @@ from spacy_flat.text.units import (
     Segment,
     Units,
     divide_segments,
-    part_in,
-    spans_in,
     split_texts,
     split_units,
 )
@@ -134,19 +132,6 @@ def test_where_two_segments_meet(
     found = [[EntitySpan(*each, "L") for each in left], [EntitySpan(*each, "R") for each in right]]
     kept = chain(*divide_segments(segments, found))
     assert [(label, start, end) for start, end, label in kept] == expected
-
-
-@given(annotated(), st.integers(0, 60), st.integers(1, 60))
-def test_parts_of_spans_in_a_segment(
-    annotated: tuple[str, list[EntitySpan]], start: int, length: int
-) -> None:
-    _, spans = annotated
-    segment = Segment(0, start, start + length)
-    expected = [
-        EntitySpan(begin - start, end - start, label)
-        for begin, end, label in found_in(segment, spans)
-    ]
-    assert [part_in(span, segment) for span in spans_in(spans, segment)] == expected
 
 
 @given(st.lists(texts | st.just(" " * 100 + "\n" * 100 + "在重庆" + " " * 100)))

@@ -40,7 +40,8 @@ class Gazetteer:
         # Spellings that are the same word for the lexicon are counted together.
         counts = Counter((lexicon.snapshot.normalise(name), label) for name, label in mentions)
         commonest = {name: label for (name, label), _ in reversed(counts.most_common())}
-        names = Lexicon(Entry(name, type=label) for name, label in commonest.items())
+        entries = (Entry(name, type=label) for name, label in commonest.items())
+        names = Lexicon(entries, ignore_case=lexicon.snapshot.ignore_case)
         snapshot = names.snapshot
         numbers = lexicon.declare_types(snapshot.type_names)
         return cls(names, np.array(numbers, dtype=np.int64)[snapshot.types])

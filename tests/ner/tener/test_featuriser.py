@@ -23,7 +23,7 @@ from spacy_flat.ner.tener.featuriser import (
 )
 from spacy_flat.ner.tener.options import SequenceOptions
 from spacy_flat.text.units import Segment, Units
-from spacy_flat.text.vocabulary import Vocabulary, hash_words
+from spacy_flat.text.vocabulary import Vocabulary
 from spacy_flat.vectors import TextVectors
 
 EN = spacy.blank("en")
@@ -58,16 +58,6 @@ def batches_of(found: SequenceFeaturiser, texts: list[str]) -> list[Any]:
 )
 def test_case(words: tuple[str, ...], case: int) -> None:
     assert {word: case_of(word) for word in words} == dict.fromkeys(words, case)
-
-
-def test_the_vector_of_the_very_word_counts() -> None:
-    """Of US and us, both looked up as us, the second; of No and NO, where there is no other, the
-    first."""
-    vectors = TextVectors(["US", "No", "us", "NO"], np.arange(4, dtype=np.float32)[:, None] + 1)
-    found = encoder(vectors=vectors, normalise_embeddings=False).tables["words"].pretrained
-    rows = dict(zip(found.hashes.tolist(), found.vectors[:, 0].tolist(), strict=True))
-    us, no = hash_words(["us", "no"], SequenceOptions(unit="token")).tolist()
-    assert rows == {us: 3.0, no: 2.0}
 
 
 def test_words_of_a_batch() -> None:
