@@ -52,7 +52,7 @@ def convert(
     """Convert corpora of entities, pairs of texts, poems or translations to spaCy's binary format.
 
     Formats: column files with BIO, BMES or BIOES tags; JSON with character offsets
-    (CLUENER, spaCy, doccano, Label Studio, Prodigy); pairs in TSV, CSV or JSON; poems separated by
+    (CLUENER, spaCy, doccano, Label Studio, Prodigy); pairs in TSV or CSV; poems separated by
     blank lines, or in JSON; translations in TSV; any texts, one per line, with --format lines. JSON
     has one record per line, or one array. All files are UTF-8. A defect raises an error that names
     the file and line. Only columns and JSON do without --format.

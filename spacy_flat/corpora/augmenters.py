@@ -220,8 +220,8 @@ def name_list(labels: Sequence[str], doc: Doc, choices: Choices) -> Pieces:
     label = random.choice(labels)
     names = [choices.mention(label, doc, titled=0.0) for _ in range(random.randint(2, MAX_NAMES))]
     # A space or nothing doesn't separate names like "Tim Cook".
-    spaced = any(name.isascii() for ((name, _),) in names)
-    separators = [each for each in MADE_UP["separators"] if each.strip() or not spaced]
+    is_latin = any(name.isascii() for ((name, _),) in names)
+    separators = [each for each in MADE_UP["separators"] if each.strip() or not is_latin]
     frames = [*FRAMES[""], *FRAMES.get(_kind_of(label), ())]
     before, after = random.choice(frames).split("{}")
     return [(before, ""), *_joined(random.choice(separators), names), (after, "")]
@@ -318,7 +318,7 @@ class Choices:
     @cached_property
     def latin(self) -> dict[Meaning, list[list[str]]]:
         """Names in Latin letters."""
-        found = ((of, [*filter(_is_latin, chain(*lists))]) for of, lists in self.pools.items())
+        found = ((of, [*filter(is_latin, chain(*lists))]) for of, lists in self.pools.items())
         return {of: [names] for of, names in found if names}
 
     @cached_property
@@ -369,7 +369,7 @@ def _variant(nlp: Language, pieces: Pieces, doc: Doc) -> Example:
     return example
 
 
-def _is_latin(name: str) -> bool:
+def is_latin(name: str) -> bool:
     return name.isascii() and any(map(str.isalpha, name))
 
 

@@ -47,12 +47,11 @@ class TaggedUnit(NamedTuple):
 class Sentence(NamedTuple):
     """An annotated sentence. Entities don't overlap.
 
-    unknown: units without annotation. line: where it begins in the file.
+    unknown: units without annotation.
     """
 
     units: list[str]
     entities: list[EntitySpan]
-    line: int | str
     unknown: Sequence[int] = ()
 
 
@@ -66,8 +65,7 @@ def read_columns(
             rows = [_row(path, number, text, scheme, summary) for number, text in lines]
             units = [row.unit if row.unit.isspace() else row.unit.strip() for row in rows]
             unknown = [index for index, row in enumerate(rows) if row.prefix == "?"]
-            entities = _entities(path, scheme, rows, summary)
-            yield Sentence(units, entities, rows[0].line, unknown)
+            yield Sentence(units, _entities(path, scheme, rows, summary), unknown)
 
 
 def column_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields
 from itertools import islice
@@ -18,7 +18,7 @@ from .columns import column_lines, schemes_of
 from .docs import new_docs
 from .formats import ConvertOptions, CorpusFormat, Summary
 from .offsets import layout_of
-from .records import has_records, read_records
+from .records import Line, has_records, read_records
 
 FORMATS: dict[str, CorpusFormat] = entities.FORMATS | pairs.FORMATS | poems.FORMATS
 SAMPLE = 1000  # lines by which a format is detected
@@ -83,42 +83,24 @@ def detect_format(path: Path) -> str:
     """The format of a file by the keys of JSON or by tags in columns, where only one fits all of
     the first lines. Others have to be named.
 
-    Raises ValueError for a file without text (F010), for broken JSON (F119, F156), and unless
-    exactly one format fits (F150).
+    Raises ValueError for a file without text (F010), for broken JSON (F119, F156), and for the
+    first line with which no format fits (F150).
     """
-    if has_records(path):
-        found = fitting(path, read_records(path), formats_of)
-    else:
-        lines = ((line, text) for line, text in column_lines(path) if text)
-        found = fitting(path, lines, schemes_of)
-        found = found[:1]  # schemes differ by the tags that occur
-    if len(found) > 1:
-        raise unclear(path, f"{' and '.join(found)} fit all lines")
-    return found[0]
-
-
-def fitting(
-    path: Path, items: Iterable[tuple[Any, Any]], fits_of: Callable[[Any], set[Fit]]
-) -> list[str]:
-    """The formats that fit the first items, in the order of `FORMATS`. Raises ValueError (F010,
-    F150)."""
+    is_json = has_records(path)
+    items: Iterable[tuple[Line, Any]] = read_records(path) if is_json else column_lines(path)
     found: set[Fit] = set()
-    for line, item in islice(items, SAMPLE):
-        fits = fits_of(item)
+    for line, item in islice(((line, item) for line, item in items if item), SAMPLE):
+        fits = formats_of(item) if is_json else schemes_of(item)
         if not (fits & found if found else fits):
             names = " or ".join(sorted(name for name, _ in found))
             wanted = f"the format {names} of the lines before it" if names else "any format"
-            raise unclear(path, f"line {line}, {str(item)[:50]!r}, doesn't fit {wanted}")
+            problem = f"line {line}, {str(item)[:50]!r}, doesn't fit {wanted}"
+            examples = "".join(f"\n{name:>13}: {form.example}" for name, form in FORMATS.items())
+            raise ValueError(Errors.F150.format(path=path, problem=problem, formats=examples))
         found = fits & found or fits
     if not found:
         raise ValueError(Errors.F010.format(path=path, what="sentence"))
-    return sorted((name for name, _ in found), key=[*FORMATS].index)
-
-
-def unclear(path: Path, problem: str) -> ValueError:
-    """The error (F150) that lists all formats."""
-    examples = "".join(f"\n{name:>13}: {form.example}" for name, form in FORMATS.items())
-    return ValueError(Errors.F150.format(path=path, problem=problem, formats=examples))
+    return min((name for name, _ in found), key=[*FORMATS].index)  # schemes differ by their tags
 
 
 def formats_of(record: Any) -> set[Fit]:
@@ -126,8 +108,7 @@ def formats_of(record: Any) -> set[Fit]:
     found: set[Fit] = set()
     with suppress(ValueError):
         found.add((layout_of(record), 0))
-    for name, parse in (("pairs-jsonl", pairs.parse_record), ("poems-jsonl", poems.lines_of)):
-        with suppress(ValueError):
-            parse(record)
-            found.add((name, 0))
+    with suppress(ValueError):
+        poems.lines_of(record)
+        found.add(("poems-jsonl", 0))
     return found

@@ -90,7 +90,7 @@ def read_offsets(path: Path, summary: Summary) -> Iterator[Sentence]:
             unknown += range(dropped.start, dropped.end)
         n += len(entities)
         unlikely += [(line, text[e.start : e.end]) for e in entities if is_unlikely(text, e)]
-        yield Sentence(list(text), entities, line, unknown)
+        yield Sentence(list(text), entities, unknown)
     if len(unlikely) > max(2, MAX_UNLIKELY * n):
         line, surface = unlikely[0]
         words = {"n": len(unlikely), "total": n, "line": line, "surface": surface}

@@ -1,4 +1,4 @@
-"""Corpora of pairs of texts, and of texts with translations: tables with TABs or commas, and JSON.
+"""Corpora of pairs of texts, and of texts with translations: tables with TABs or commas.
 
 A table has two texts and a label on each line, optionally after a number. If its first line names
 the columns, they can be in any order among others:
@@ -6,8 +6,7 @@ the columns, they can be in any order among others:
     sentence1,sentence2,label
     运费怎么算,邮费是多少,1
 
-JSON has an object for each pair, one per line or all of them in one array. A pair becomes one Doc,
-as `similarity.pairs` says, with all labels of its file in `doc.cats`.
+A pair becomes one Doc, as `similarity.pairs` says, with all labels of its file in `doc.cats`.
 
 Translations have a text, a TAB and its translation on each line, which becomes a Doc of the text
 with `doc._.translation`.
@@ -21,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -32,14 +30,7 @@ from ..text.units import HAN
 from ..translator import scores as _extensions  # noqa: F401  (doc._.translation)
 from .docs import make_doc
 from .formats import ConvertOptions, CorpusFormat, Summary
-from .records import (
-    Line,
-    Rows,
-    csv_lines,
-    parsed_records,
-    require_columns,
-    tab_lines,
-)
+from .records import Rows, csv_lines, require_columns, tab_lines
 
 # Names of the two texts and the label, in any case.
 TEXTS = [
@@ -53,21 +44,14 @@ CLASSES = {
     **dict.fromkeys(("0", "0.0", "否", "错", "no", "false"), DIFFERENT),
     **dict.fromkeys(("1", "1.0", "是", "对", "yes", "true"), SAME),
 }
-LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
-
-T = TypeVar("T")
-Cells = Iterator[tuple[Line, Sequence[str]]]  # line, and two texts and a label
 
 
 def read_pairs(
-    path: Path, options: ConvertOptions, summary: Summary, cut: Callable[[Path], Cells]
+    path: Path, options: ConvertOptions, summary: Summary, lines_of: Callable[[Path], Rows]
 ) -> Iterator[Doc]:
-    """Yield the Docs of a file that `cut` splits into texts and labels. Raises ValueError as
-    `categories`, and for an empty text (F153) or one with U+001F (F320)."""
-    rows = [
-        (line, left.strip(), right.strip(), label.strip())
-        for line, (left, right, label) in cut(path)
-    ]
+    """Yield the Docs of a table that `lines_of` splits into cells. Raises ValueError as `raw_pairs`
+    and `categories`, and for an empty text (F153) or one with U+001F (F320)."""
+    rows = list(raw_pairs(path, lines_of(path)))
     labelled = [row for row in rows if row[3] not in UNLABELLED]
     summary.skipped += len(rows) - len(labelled)
     lines = {label: line for line, _, _, label in reversed(labelled)}  # the first of each
@@ -85,8 +69,36 @@ def read_pairs(
         yield doc
 
 
+def raw_pairs(path: Path, rows: Rows) -> Iterator[tuple[int, str, str, str]]:
+    """Line, two texts and label of each row, in the columns named in the first line. Raises
+    ValueError (F151, F152)."""
+    columns: Sequence[int] | None = None
+    size = 0
+    for line, cells in rows:
+        if columns is None:
+            header = named_columns(cells)
+            has_number = len(cells) == 4 and is_number(cells[0])
+            columns = header or ((1, 2, 3) if has_number else (0, 1, 2))
+            size = len(cells)
+            fits = bool(header) or has_number or size == 3
+            require_columns(path, line, cells, fits, "two texts and a label")
+            if header:
+                continue
+        require_columns(path, line, cells, len(cells) == size, f"{size} as before")
+        left, right, label = (cells[number].strip() for number in columns)
+        yield line, left, right, label
+
+
+def named_columns(cells: Sequence[str]) -> Sequence[int] | None:
+    """The columns of the texts and the label, if a line is a header that names all three."""
+    names = [cell.strip().casefold() for cell in cells]
+    texts = next((both for both in TEXTS if {*both} <= {*names}), None)
+    label = next((name for name in LABELS if name in names), None)
+    return [names.index(name) for name in (*texts, label)] if texts and label else None
+
+
 def categories(
-    path: Path, lines: Mapping[str, Line], counts: Counter[str], scores: bool
+    path: Path, lines: Mapping[str, int], counts: Counter[str], scores: bool
 ) -> dict[str, dict[str, float]]:
     """The `doc.cats` of each label of a file. Raises ValueError for labels that look like something
     else (F155, F157), and scores that aren't numbers (F151).
@@ -121,61 +133,6 @@ def is_number(text: str) -> bool:
         return False
 
 
-# Tables
-
-
-def table_cells(path: Path, lines_of: Callable[[Path], Rows]) -> Cells:
-    """Texts and label of each line, in the columns named in the first line. Raises ValueError
-    (F151, F152)."""
-    columns: Sequence[int] | None = None
-    size = 0
-    for line, cells in lines_of(path):
-        if columns is None:
-            header = named({cell: number for number, cell in enumerate(cells)})
-            has_number = len(cells) == 4 and is_number(cells[0])
-            columns = header or ((1, 2, 3) if has_number else (0, 1, 2))
-            size = len(cells)
-            fits = bool(header) or has_number or size == 3
-            require_columns(path, line, cells, fits, "two texts and a label")
-            if header:
-                continue
-        require_columns(path, line, cells, len(cells) == size, f"{size} as before")
-        yield line, [cells[number] for number in columns]
-
-
-def named(values: Mapping[str, T]) -> tuple[T, T, T] | None:
-    """Those of the two texts and the label by their usual names, or None if one is missing."""
-    known = {name.strip().casefold(): each for name, each in values.items()}
-    texts = next((both for both in TEXTS if known.keys() >= set(both)), None)
-    label = next((name for name in LABELS if name in known), None)
-    if texts is None or label is None:
-        return None
-    return known[texts[0]], known[texts[1]], known[label]
-
-
-# JSON
-
-
-def record_cells(path: Path) -> Cells:
-    return parsed_records(path, parse_record, LAYOUT)
-
-
-def parse_record(record: Any) -> list[str]:
-    """Texts and label of an object. Raises ValueError that says what is wrong with it."""
-    if not isinstance(record, dict):
-        raise ValueError("it is not a JSON object")
-    found = named(record)
-    if found is None:
-        raise ValueError("it has no two texts and a label under the usual names")
-    left, right, label = found
-    if not isinstance(left, str) or not isinstance(right, str):
-        raise ValueError("its texts are not strings")
-    if not isinstance(label, str | int | float | None):
-        raise ValueError("its label is neither a string nor a number")
-    f"{left}{right}{label}".encode()  # raises for a surrogate, which JSON can escape
-    return [left, right, "" if label is None else str(label)]
-
-
 # Translations
 
 
@@ -200,13 +157,8 @@ def read_translations(path: Path, options: ConvertOptions, summary: Summary) -> 
 
 
 _of_pairs = partial(CorpusFormat, takes=("scores",))
-_tsv, _csv = (partial(table_cells, lines_of=lines_of) for lines_of in (tab_lines, csv_lines))
 FORMATS: dict[str, CorpusFormat] = {
-    "pairs-tsv": _of_pairs(partial(read_pairs, cut=_tsv), "运费怎么算⇥邮费是多少⇥1"),
-    "pairs-csv": _of_pairs(partial(read_pairs, cut=_csv), "运费怎么算,邮费是多少,1"),
-    "pairs-jsonl": _of_pairs(
-        partial(read_pairs, cut=record_cells),
-        '{"sentence1": "运费怎么算", "sentence2": "邮费是多少", "label": 1}',
-    ),
+    "pairs-tsv": _of_pairs(partial(read_pairs, lines_of=tab_lines), "运费怎么算⇥邮费是多少⇥1"),
+    "pairs-csv": _of_pairs(partial(read_pairs, lines_of=csv_lines), "运费怎么算,邮费是多少,1"),
     "parallel-tsv": CorpusFormat(read_translations, "他来了。⇥He came."),
 }

@@ -45,7 +45,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
     cuts = sorted(draw(st.sets(st.integers(0, len(units)), max_size=8)))
     labels = [draw(st.sampled_from(["", "PER", "creative-work", "PER.NOM"])) for _ in cuts]
     spans = zip(pairwise(cuts), labels, strict=False)
-    return Sentence(units, [EntitySpan(*span, label) for span, label in spans if label], 1, [])
+    return Sentence(units, [EntitySpan(*span, label) for span, label in spans if label], [])
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -60,13 +60,13 @@ def test_entities_survive_every_scheme(
         tags = encode(len(units), spans, scheme)
         blocks.append("".join(f"{u}{separator}{t}\n" for u, t in zip(units, tags, strict=True)))
     found, _ = read(tmp_path / "corpus", scheme, text="\n".join(blocks))
-    assert [sentence._replace(line=1) for sentence in found] == corpus
+    assert found == corpus
 
 
 def test_what_is_between_sentences(tmp_path: Path) -> None:
     text = "\ufeff-DOCSTART- -X- O O\n# text = a b\na O\r\n# O\n \t\n\nc O\n-DOCSTART-\td\nd O"
     found, _ = read(tmp_path / "c", text=text)
-    assert [(each.units, each.line) for each in found] == [(["a", "#"], 3), (["c"], 7), (["d"], 9)]
+    assert [each.units for each in found] == [["a", "#"], ["c"], ["d"]]
 
 
 @pytest.mark.parametrize(

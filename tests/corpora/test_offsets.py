@@ -47,7 +47,7 @@ def test_entities_survive(tmp_path: Path, text: str, data: st.DataObject) -> Non
         label = data.draw(st.sampled_from(["name", "地名"]))
         spans.append(EntitySpan(start, end, label))
         labels.setdefault(label, {}).setdefault(text[start:end], []).append([start, end - 1])
-    assert read(tmp_path, {"text": text, "label": labels}) == [Sentence(list(text), spans, 1, [])]
+    assert read(tmp_path, {"text": text, "label": labels}) == [Sentence(list(text), spans, [])]
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,6 @@ def test_labels(
         ("sentence1,sentence2,label\n甲,乙,是\n", "pairs-csv"),
         ("\ufeffsentence1,sentence2,label\n甲,乙,True\n", "pairs-csv"),
         ('is_duplicate,"Question1",question2\n1,甲,"乙"\n', "pairs-csv"),
-        ('\n{"sentence1": "甲", "sentence2": "乙", "label": "1"}\n', "pairs-jsonl"),
-        ('{"premise": "甲", "hypothesis": "乙", "gold_label": true}\n', "pairs-jsonl"),
-        ('[{"score": 1.0, "question1": "甲", "question2": "乙"}]\n', "pairs-jsonl"),
     ],
 )
 def test_formats(tmp_path: Path, text: str, form: str) -> None:
@@ -91,18 +88,12 @@ def test_quotes(tmp_path: Path) -> None:
         ("tsv", "丙\t \t1", r"F153.*line 2: the right text is empty"),
         ("csv", ",丁,1", r"F153.*line 2: the left text is empty"),
         ("tsv", "丙\x1f戊\t丁\t1", "F320"),
-        ("jsonl", '{"sentence1": "丙", "label": 1}', r"F156.*line 2: .*no two texts"),
-        ("jsonl", '{"sentence1": "丙", "sentence2": 1, "label": 1}', "F156.*not strings"),
-        ("jsonl", '{"sentence1": "丙", "sentence2": "丁", "label": []}', "F156.*its label"),
-        ("jsonl", '{"sentence1": "\\ud800", "sentence2": "丁", "label": 1}', "F156.*surrogates"),
-        ("jsonl", "{", r"F156.*line 2: .*can't read it"),
     ],
 )
 def test_defects(tmp_path: Path, form: str, line: str, message: str) -> None:
     good = {
         "tsv": "甲\t乙\t1",
         "csv": "甲,乙,1",
-        "jsonl": '{"sentence1": "甲", "sentence2": "乙", "label": 1}',
     }
     with pytest.raises(ValueError, match=message):
         convert(tmp_path, f"{good[form]}\n{line}\n{good[form]}\n", format=f"pairs-{form}")
