@@ -29,10 +29,6 @@ def test_dropout_keeps_the_expectation(rate: float) -> None:
     assert torch.equal(Dropout(rate).eval()(x), x)
 
 
-def test_dropout_elsewhere_than_on_the_cpu() -> None:
-    assert Dropout(0.5)(torch.ones(4, 3, device="meta")).device.type == "meta"
-
-
 def parts(has_bias: bool) -> tuple[Tensor, Tensor, Tensor | None]:
     torch.manual_seed(0)
     x, weight, bias = (each.requires_grad_() for each in map(torch.randn, SHAPES))

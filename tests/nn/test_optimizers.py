@@ -210,19 +210,6 @@ def test_averages_are_exact(name: str, batches: list[list[int]], decay: float) -
         assert all(map(torch.equal, before, shim.module.parameters()))
 
 
-def test_stock_averages_are_those_of_thinc() -> None:
-    ours, theirs = (Adam(0.01, grad_clip=0.0) for _ in range(2))
-    shim = TorchShim(build, {})
-    for step in range(60):
-        backward(shim.module, step)
-        shim.finish_update(ours)
-    run_thinc(theirs, steps=60)
-    with shim.use_params(ours.averages):
-        for name, parameter in shim.module.named_parameters():
-            expected = torch.from_numpy(theirs.averages[(1, name)]).double()
-            assert torch.allclose(parameter, expected, atol=1e-4)
-
-
 @pytest.mark.parametrize("sparse", [True, False])
 def test_a_grown_parameter_starts_again(sparse: bool) -> None:
     shim = TorchShim(Grown, {"rows": 4, "sparse": sparse})

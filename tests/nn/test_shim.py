@@ -1,6 +1,5 @@
 """What a model relies on when it holds a torch network in a `TorchShim`."""
 
-import copy
 import json
 import pickle
 from typing import Any
@@ -92,24 +91,6 @@ def test_tied_tensors_are_stored_once_and_stay_tied() -> None:
     assert same_weights(shim, loaded)
 
 
-def test_parts_of_one_tensor_are_stored() -> None:
-    module = nn.Module()
-    whole = torch.rand(6, 2)
-    module.register_buffer("first", whole[:2])
-    module.register_buffer("second", whole[1:].t())
-    stored = load(weights.to_bytes(module, {}))
-    assert torch.equal(stored["first"], whole[:2])
-    assert torch.equal(stored["second"], whole[1:].t())
-
-
-def test_weights_of_another_precision_are_converted() -> None:
-    module = nn.Linear(3, 3)
-    half = copy.deepcopy(module).half()
-    weights.fill(module, weights.read_tensors(weights.to_bytes(half, {})))
-    assert module.weight.dtype == torch.float32
-    assert torch.equal(module.weight, half.weight.float())
-
-
 @pytest.mark.parametrize("metadata", [{"format": "pt"}, {weights.FORMAT: "no JSON"}])
 def test_other_files_are_refused(metadata: dict[str, str]) -> None:
     header = json.dumps({"__metadata__": metadata}).encode()
@@ -194,31 +175,6 @@ def test_training_after_rounding_is_saved() -> None:
     shim = rounded(TorchShim(build, CONFIG), 8)
     train(shim, SGD(1e-5))
     assert same_weights(TorchShim(build).from_bytes(shim.to_bytes()), shim)
-
-
-@pytest.mark.parametrize(
-    "duplicate",
-    [copy.copy, copy.deepcopy, TorchShim.copy, lambda shim: pickle.loads(pickle.dumps(shim))],
-    ids=["copy", "deepcopy", "Shim.copy", "pickle"],
-)
-def test_copies_are_equal_and_independent(duplicate: Any) -> None:
-    shim = TorchShim(build, CONFIG)
-    other = duplicate(shim)
-    assert same_weights(shim, other)
-    assert other.id != shim.id
-    train(shim, SGD(0.1))
-    assert not same_weights(shim, other)
-
-
-def test_modes() -> None:
-    shim = TorchShim(build, CONFIG)
-    with shim.predicting() as module:
-        assert not module.training
-        assert not torch.is_grad_enabled()
-    with torch.no_grad(), shim.training() as module:
-        assert module.training
-        assert torch.is_grad_enabled()
-    assert torch.equal(scores(shim), scores(shim))
 
 
 def test_state_of_an_earlier_network_is_not_applied_to_a_later_one() -> None:

@@ -6,8 +6,6 @@ import json
 import random
 import shutil
 import time
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,9 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train
 from thinc.api import Config
 from typer.testing import CliRunner
-from wasabi.printer import Printer
 
 from spacy_flat.cli import app
-from spacy_flat.cli.train import pipeline_of, saved_in
-from spacy_flat.training.randomness import with_own_randomness
+from spacy_flat.cli.train import saved_in
 from spacy_flat.training.trainer import CHECKPOINTS, OPTIMIZER, STATE, load
 
 from .conftest import (
@@ -165,27 +161,6 @@ def test_damaged_checkpoint_falls_back(name: str, tmp_path: Path) -> None:
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
 
 
-def test_randomness_of_its_own() -> None:
-    def items() -> Iterator[tuple[float, float]]:
-        while True:
-            yield random.random(), np.random.random()
-
-    def seed() -> None:
-        random.seed(3)
-        np.random.seed(3)
-
-    seed()
-    plain = list(islice(items(), 3))
-    seed()
-    own = with_own_randomness(items())
-    found = []
-    for _ in range(3):
-        random.random()
-        np.random.random()
-        found.append(next(own))
-    assert found == plain
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a training of three steps, and its corpus beside it."""
@@ -223,37 +198,6 @@ def test_other_settings_are_not_resumed(
     config[section][name] = value
     with pytest.raises(ValueError, match=rf"F44\d.*{section}\.{name}"):
         saved_in(finished / "out", True, config.interpolate())
-
-
-def test_length_may_change(finished: Path, tmp_path: Path) -> None:
-    shutil.copytree(finished / "out", tmp_path / "out")
-    config = make_config(finished, "tener", max_steps=3)
-    changed = {"max_steps": 5, "eval_frequency": 2, "patience": 7, "max_epochs": 9}
-    config["training"] |= changed
-    saved = saved_in(tmp_path / "out", True, config.interpolate())
-    assert saved is not None
-    found = pipeline_of(config, saved, -1, Printer(no_print=True)).config["training"]
-    assert {name: found[name] for name in changed} == changed
-    assert found["dropout"] == config["training"]["dropout"]
-    assert run(config, tmp_path / "out", resume=True).progress.steps == 6
-
-
-def test_config_keeps_its_variables_and_defaults(tmp_path: Path) -> None:
-    config = make_config(tmp_path, "tener", max_steps=3)
-    config["paths"]["train"] = config["corpora"]["train"]["path"]
-    config["corpora"]["train"] = {"@readers": "spacy.Corpus.v1", "path": "${paths.train}"}
-    config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v3"}
-    config = Config().from_str(config.to_str(), interpolate=False)
-    run(config, tmp_path / "whole")
-    run(config, tmp_path / "cut", stop_before=2)
-    run(config, tmp_path / "cut", resume=True)
-    found, whole = (tmp_path / by / "model-last/config.cfg" for by in ("cut", "whole"))
-    assert found.read_bytes() == whole.read_bytes()
-    config["paths"]["train"] = str((tmp_path / "train.spacy").rename(tmp_path / "moved.spacy"))
-    config["corpora"]["dev"]["path"] = "${paths.train}"
-    run(config, tmp_path / "cut", resume=True)
-    assert f'train = "{tmp_path}/moved.spacy"' in found.read_text("utf-8")
-    assert found.read_text("utf-8").count("path = ${paths.train}") == 2
 
 
 def test_a_corpus_that_is_missing(tmp_path: Path) -> None:

@@ -10,20 +10,14 @@ from pathlib import Path
 import pytest
 import spacy
 import torch
-from blocks import pipe_config
-from ner.conftest import HASH_EMBED, LISTENER
-from spacy.training import Example
 from torch import Tensor
 
 from spacy_flat.nn.workers import Workers, all_reduce_sum
-from spacy_flat.training.sharing import part_of
 from spacy_flat.training.trainer import Trainer
 
 from .conftest import (
-    ALONE,
     KINDS,
     SGD,
-    SIZES,
     assert_same_weights,
     config_of,
     docs_of,
@@ -53,34 +47,19 @@ def test_two_workers_train_as_one(kind: str, tmp_path: Path) -> None:
             assert best.meta["performance"][name] == pytest.approx(loss, rel=1e-3)
 
 
-def test_three_workers_with_gathered_gradients(tmp_path: Path) -> None:
-    config = plain(tmp_path, "ner", accumulate_gradient=2)
-    alone = run(config, None)
-    for each in with_workers(
-        3, tmp_path, lambda workers: weights(run(config, None, workers=workers).nlp)
-    ):
-        assert_same_weights(each, weights(alone.nlp))
-
-
-@pytest.mark.parametrize("encoder", ["tok2vec", "bert"])
-def test_part_without_gold_lets_the_encoder_learn(encoder: str, tmp_path: Path) -> None:
+def test_part_without_gold_lets_the_encoder_learn(tmp_path: Path) -> None:
     """The last component, which passes the gradients of all on, learns nothing from some parts."""
     nlp = spacy.blank("zh")
-    if encoder == "tok2vec":
-        nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
-        nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}})
-        nlp.add_pipe(
-            "tener_ner", config=pipe_config("tener_ner", {**SIZES["tener"], "tok2vec": LISTENER})
-        )
-    else:
-        bert = pytest.importorskip("transformer.conftest")
-        still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-        bert.add_transformer(nlp, bert.save_encoder(tmp_path / "bert", **still))
-        bert.add_ner(nlp, "tener_ner")
+    bert = pytest.importorskip("transformer.conftest")
+    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    bert.add_transformer(nlp, bert.save_encoder(tmp_path / "bert", **still))
+    bert.add_ner(nlp, "tener_ner")
     docs = docs_of("tener")
     for doc in docs[::2]:
         doc.set_ents([], default="missing")
-    config = config_of(tmp_path / "corpus", nlp, docs, dropout=0.0, optimizer=SGD)
+    config = config_of(
+        tmp_path / "corpus", nlp, docs, dropout=0.0, optimizer=SGD, accumulate_gradient=2
+    )
     switch_off(config["components"], "")
     alone = run(config, None)
     for each in with_workers(
@@ -123,16 +102,6 @@ def test_labels_that_one_worker_meets(tmp_path: Path) -> None:
     first, second = with_workers(2, tmp_path, labels)
     assert first["labels"].numel() == len("LOCORGPER")
     assert_same_weights(first, second, atol=0.0)
-
-
-def test_parts_are_of_like_cost() -> None:
-    nlp = spacy.blank("zh")
-    docs = [nlp.make_doc("字" * length) for length in (9, 1, 4, 3, 8, 2, 7)]
-    batch = [Example(doc, doc) for doc in docs]
-    parts = [part_of(batch, Workers(rank, rank, 2)) for rank in range(2)]
-    assert [sum(map(len, part)) for part in parts] == [17, 17]
-    assert sorted(len(each) for part in parts for each in part) == [1, 2, 3, 4, 7, 8, 9]
-    assert [len(each) for each in part_of(batch, ALONE)] == [9, 1, 4, 3, 8, 2, 7]
 
 
 def test_lost_worker(tmp_path: Path) -> None:

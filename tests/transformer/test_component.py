@@ -74,17 +74,6 @@ def test_ten_sentences_are_learnt(tiny_bert: Path) -> None:
     assert not changed(nlp, before)
 
 
-def test_an_encoder_that_never_learns(tiny_bert: Path) -> None:
-    """What is above it does."""
-    nlp = make(tiny_bert, fine_tune=False)
-    sgd = start(nlp)
-    before = weights(nlp)
-    losses = learn(nlp, sgd, 5)
-    assert losses[-1] < losses[0]
-    assert not changed(nlp, before)
-    assert not any(p.grad is not None for p in encoder(nlp).module.parameters())
-
-
 def test_gradient_of_the_vectors(tiny_bert: Path) -> None:
     """What flows into the encoder is the derivative of the loss."""
     nlp = make(tiny_bert, "jieba")
@@ -170,21 +159,6 @@ def test_what_is_saved(trained: Language, tmp_path: Path, monkeypatch: pytest.Mo
     assert np.array_equal(vectors(nlp, TEXTS[0]), expected)
 
 
-def test_processes_and_batches(trained: Language) -> None:
-    texts = [*TEXTS, "", "上海" * 600]
-    one_by_one = [trained(text)._.char_ents for text in texts]
-    assert one_by_one[: len(GOLD)] == GOLD
-    assert found(trained, texts) == one_by_one
-    assert [doc._.char_ents for doc in trained.pipe(texts, batch_size=3)] == one_by_one
-    assert [doc._.char_ents for doc in trained.pipe(texts, n_process=2)] == one_by_one
-
-
-def test_a_kept_doc_keeps_its_own_vectors_alone(trained: Language) -> None:
-    docs = list(trained.pipe(TEXTS))
-    array = docs[0]._.trf_data.model_output.last_hidden_state
-    assert array.base is None or array.base.size == array.size
-
-
 # Other encoders
 
 
@@ -240,20 +214,3 @@ def test_vectors_of_no_transformer(trained: Language, tiny_bert: Path) -> None:
     nlp.add_pipe("ner", config=pipe_config("ner", {"tok2vec": LISTENER}))
     with pytest.raises(ValueError, match=r"F366.*spacy-transformers\.TransformerListener\.v1"):
         nlp.initialize(lambda: examples_of(nlp))
-
-
-def test_characters_for_words(tiny_bert: Path) -> None:
-    nlp = blank("jieba")
-    add_transformer(nlp, tiny_bert)
-    ner = {"sequence": {"unit": "token"}, "tok2vec": LISTENER}
-    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", ner))
-    sgd = start(nlp)
-    with pytest.raises(ValueError, match="F367"):
-        nlp.update(examples_of(nlp), sgd=sgd)
-
-
-def test_the_tokenization_is_fixed(trained: Language) -> None:
-    config = trained.config.copy()
-    config["components"]["transformer"]["model"]["network"]["tokenize"] = "text"
-    with pytest.raises(ValueError, match=r"F307.*tokenize"):
-        spacy.util.load_model_from_config(config).from_bytes(trained.to_bytes())

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from ner.conftest import HASH_EMBED, TEXTS, blank
-from ner.conftest import LISTENER as TOKENS
+from ner.conftest import TEXTS, blank
 from similarity.conftest import add_re2
 from spacy.language import Language
 from spacy.tokens import Span
@@ -17,40 +14,24 @@ from thinc.api import fix_random_seed
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.pairs import join_pair
 
-from .conftest import LISTENER as CHARACTERS
-from .conftest import STOCK, add_ner, add_transformer
+from .conftest import LISTENER, STOCK, add_ner, add_transformer
 
 PAIR = join_pair("上海", "北京")
 COMPONENTS = ["flat_ner", "tener_ner", "re2_similarity"]
-LISTENERS = {
-    "tok2vec": TOKENS,
-    "transformer": CHARACTERS,
-}
-
-Make = Callable[..., Language]
 
 
-@pytest.fixture(params=list(LISTENERS))
-def make(request: pytest.FixtureRequest, tiny_bert: Path) -> Make:
-    """Makes pipelines of an encoder, spaCy's tagger, and the components that are named."""
-
-    def make(*names: str) -> Language:
-        nlp = blank()
-        if request.param == "transformer":
-            add_transformer(nlp, tiny_bert)
+def make(tiny_bert: Path, *names: str) -> Language:
+    """A pipeline of an encoder, spaCy's tagger, and the components that are named."""
+    nlp = blank()
+    add_transformer(nlp, tiny_bert)
+    nlp.add_pipe("tagger", config={"model": {"tok2vec": STOCK}})
+    for name in names:
+        if name == "re2_similarity":
+            add_re2(nlp, tok2vec=LISTENER)
         else:
-            nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
-        own = STOCK if request.param == "transformer" else LISTENERS[request.param]
-        nlp.add_pipe("tagger", config={"model": {"tok2vec": own}})
-        for name in names:
-            if name == "re2_similarity":
-                add_re2(nlp, tok2vec=LISTENERS[request.param])
-            else:
-                add_ner(nlp, name, LISTENERS[request.param])
-        initialise(nlp)
-        return nlp
-
-    return make
+            add_ner(nlp, name)
+    initialise(nlp)
+    return nlp
 
 
 def with_tags(nlp: Language) -> list[Example]:
@@ -94,7 +75,7 @@ def weights(nlp: Language) -> list[bytes]:
     return [pipe.model.to_bytes() for _, pipe in nlp.pipeline]  # type: ignore[attr-defined]
 
 
-def test_what_learns_nothing_keeps_nothing_back(make: Make) -> None:
+def test_what_learns_nothing_keeps_nothing_back(tiny_bert: Path) -> None:
     """The components pass on what the tagger has taught the encoder: as if they weren't there."""
-    alone, shared = make(), make(*COMPONENTS)
+    alone, shared = make(tiny_bert), make(tiny_bert, *COMPONENTS)
     assert learn(alone)[0] == learn(shared)[0]
