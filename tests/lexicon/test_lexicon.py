@@ -101,11 +101,10 @@ def test_match_after_changes_equals_the_search_of_all_substrings(
 ):
     lexicon = lexicon_of(*first)
     lexicon.add(added)
-    expected = dict.fromkeys(usable(first))
-    for word in usable(added):
-        if word.lower() not in map(str.lower, expected):
-            expected[word] = None
-    assert list(lexicon) == list(expected)
+    known = {word.lower() for word in usable(first)}
+    new = [word for word in usable(added) if word.lower() not in known]
+    expected = list(dict.fromkeys(usable(first) + new))
+    assert list(lexicon) == expected
     lexicon.remove(removed)
     gone = {word.lower() for word in usable(removed)}
     kept = [word for word in expected if word.lower() not in gone]
