@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy_flat.generator.component import CharGenerator
 from spacy_flat.generator.sampling import Sampling
 
-from .conftest import POEMS, TEXTS, Copy, add, blank, generator, make
+from .conftest import POEMS, TEXTS, Copy, generator, make
 
 
 def scores_behind(pipe: CharGenerator, text: str) -> np.ndarray:
@@ -75,28 +75,16 @@ def test_seeds(restless: Language) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        *({"n": 0}, {"n": np.array([1.0])}, {"max_length": -1}, {"seed": "x"}, {"top_k": -1}),
-        *({"temperature": -0.1}, {"temperature": float("nan")}, {"temperature": 1e39}),
-        *({"top_p": 0}, {"top_p": 1.1}),
+        *({"n": 0}, {"max_length": -1}, {"seed": "x"}, {"top_k": -1}, {"top_p": 0}),
+        {"temperature": float("nan")},
     ],
 )
 def test_arguments_out_of_range(trained: Language, arguments: dict[str, Any]) -> None:
     pipe = generator(trained)
     with pytest.raises(ValueError, match=f"F341.*{next(iter(arguments))}"):
         pipe.generate(**arguments)
-    if "max_length" not in arguments:
-        with pytest.raises(ValueError, match=f"F341.*{next(iter(arguments))}"):
-            pipe.poem("五绝", **arguments)
-
-
-def test_a_network_and_a_prompt_are_needed(trained: Language) -> None:
-    new, pipe = add(blank()), generator(trained)
-    for write in (new.generate, new.poem, lambda: new.acrostic("春夏秋冬")):
-        with pytest.raises(ValueError, match="F303"):
-            write()
-    for write in (pipe.generate, pipe.poem):
-        with pytest.raises(TypeError, match="F028"):
-            write(prompt=3)
+    with pytest.raises(TypeError, match="F028"):
+        pipe.generate(3)  # type: ignore[arg-type]
 
 
 # Sampling
