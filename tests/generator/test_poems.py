@@ -73,6 +73,7 @@ def test_a_prompt_begins_the_poem(pipe: CharGenerator) -> None:
     (poem,) = pipe.poem("五绝", "床前明月光，疑□地", seed=0)
     assert poem.text.startswith("床前明月光，疑")
     assert poem.lines[1][2] == "地"
+    assert "□" not in poem.text
     assert pipe.poem("五绝", POEMS[0])[0].text == POEMS[0]
 
 
@@ -123,6 +124,11 @@ def test_rhymes_with_what_is_given() -> None:
     pipe = generator(make(texts=["春光望山"]))
     (poem,) = pipe.poem("五绝", "□□□□□□□□□光□□□□春", seed=0, rhyme=True)
     assert (poem.lines[1][-1], poem.lines[2][-1], poem.lines[3][-1]) == ("光", "春", "望")
+
+
+def test_a_rhyme_has_enough_characters() -> None:
+    for poem in generator(make(texts=["春月山天"])).poem("五绝", n=4, seed=0, rhyme=True):
+        assert {line[-1] for line in poem.lines[1::2]} == {"山", "天"}
 
 
 def test_what_cannot_be_met() -> None:

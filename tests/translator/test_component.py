@@ -10,6 +10,7 @@ import pytest
 import spacy
 from learning import settle
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.util import fix_random_seed
 
 from spacy_flat.text.units import HAN
@@ -168,6 +169,8 @@ def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path
     doc = translator(nlp)(with_ents(nlp, text, ("北京", "LOC")))
     labels = [(ent.text, ent.label, ent.source) for ent in doc._.translation_ents]
     assert labels == [("Beijing", "LOC", (4, 6)), ("tea", "DRINK", None)]
+    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    assert again._.translation_ents == doc._.translation_ents
 
 
 def test_errors(trained: Language) -> None:

@@ -62,6 +62,8 @@ def test_long_sentences_are_cut_behind_the_last_comma_that_is_near_enough() -> N
         "雅虎",
     ]
     assert cut("我们喜欢茶 书他说王芳", max_length=8) == ["我们喜欢茶", "书他说王芳"]
+    name = Placeholder(4, 8, "Wang Fang Co.", "ORG")
+    assert cut("我们喜欢王芳公司他说", [name], max_length=6) == ["我们喜欢", "王芳公司他说"]
     name = Placeholder(0, 6, "Us, who like", "PER")
     assert cut("我们，喜欢茶书他说王芳", [name], max_length=8) == ["我们，喜欢茶书他", "说王芳"]
 
