@@ -41,12 +41,8 @@ class CharFeaturiser(TextFeaturiser):
     """Turns texts into pieces, and keys into characters."""
 
     options: TextOptions
-    chars: TableVocab
+    chars: TableVocab = field(default_factory=TableVocab.empty)
     simplifier: Simplifier = field(default_factory=Simplifier)
-
-    @classmethod
-    def empty(cls, options: TextOptions) -> "CharFeaturiser":
-        return cls(options, TableVocab.empty())
 
     @cached_property
     def marks(self) -> tuple[int, int]:

@@ -36,7 +36,7 @@ def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
     from .network import CharLM
 
     build = partial(CharLM.from_config, network)
-    return make_model("char_lm", predict, network, CharFeaturiser.empty(text), build)
+    return make_model("char_lm", predict, network, CharFeaturiser(text), build)
 
 
 def initialise(

@@ -107,7 +107,7 @@ def is_scored_only(doc: Doc) -> bool:
 
 
 def _get_ents(doc: Doc) -> tuple[TranslationEnt, ...]:
-    # A DocBin makes lists of tuples.
+    # `Doc.from_bytes` makes lists of tuples.
     return tuple(
         TranslationEnt(text, label, start, end, source and tuple(source))
         for text, label, start, end, source in doc.user_data.get(_KEY, ())
