@@ -53,21 +53,15 @@ WRONG = {
     "sentence on a line": "王 B-PER 芳 I-PER 去 O\n北 B-LOC 京 I-LOC 好 O\n",
     "sentence and tags beside it": "王 芳 去 ||| B-PER I-PER O\n北 京 ||| B-LOC I-LOC\n",
     "types alone": "王\tPER\n芳\tPER\n去\tO\n",
-    "control characters": "王\x02芳\x02去\tB-PER\x02I-PER\x02O\n",
-    "tags with commas": "王,芳,去\tB-PER,I-PER,O\n",
     "slashes": "王/B-PER 芳/I-PER 去/O\n",
     "swapped columns": "O\t我\nB-PER\t王\nI-PER\t芳\n",
-    "chat": "你好\n\n在吗\n",
     "poems without a name": BROKEN,
     "pairs": "sentence1,sentence2,label\n甲,乙,1\n",
     "texts with classes": "很好看\t1\n不好看\t0\n",
-    "translations": "他来了。\tHe came.\n他走了。\tHe left.\n",
-    "markup": "<PER>王芳</PER>去<LOC>北京</LOC>\n",
     "CoNLL-U": "1\t他\t他\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\t来\t来\tVERB\t_\t_\t0\troot\t_\t_\n",
     "classes in JSON": '{"text": "很好看", "label": "1"}\n',
     "surfaces without offsets": '{"text": "王芳", "label": {"PER": ["王芳"]}}\n',
     "tags in JSON": '{"tokens": ["王", "芳"], "ner_tags": [1, 2]}\n',
-    "poem without lines": '{"title": "静夜思", "author": "李白"}\n',
 }
 
 

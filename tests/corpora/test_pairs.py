@@ -1,4 +1,4 @@
-"""Pairs of texts: what tables and JSON become, and what is wrong with them by file and line."""
+"""Pairs of texts and translations: what tables become, and what is wrong by file and line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import spacy
 from converted import convert
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from spacy.tokens import Doc
+from spacy.training import Corpus
 
 
 def texts(doc: Doc) -> tuple[str, str]:
@@ -81,22 +85,25 @@ def test_quotes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "line", "message"),
     [
-        ("tsv", "丙\t丁", r"F151.*line 2: 2 columns, but expected 3 as before"),
-        ("csv", "丙,丁,戊,1", r"F151.*line 2: 4 columns"),
-        ("csv", '丙,"丁"戊,1', r"F152.*line 2: can't read the quotes"),
-        ("csv", '丙,"丁,1', r"F152.*line 2: can't read the quotes"),
-        ("tsv", "丙\t \t1", r"F153.*line 2: the right text is empty"),
-        ("csv", ",丁,1", r"F153.*line 2: the left text is empty"),
-        ("tsv", "丙\x1f戊\t丁\t1", "F320"),
+        ("pairs-tsv", "丙\t丁", r"F151.*line 2: 2 columns, but expected 3 as before"),
+        ("pairs-csv", "丙,丁,戊,1", r"F151.*line 2: 4 columns"),
+        ("parallel-tsv", "他来了。\tHe came.\tCC-BY", r"F151.*line 2: 3 columns"),
+        ("parallel-tsv", "他来了。\t ", r"F153.*line 2: the translation is empty"),
+        ("pairs-csv", '丙,"丁"戊,1', r"F152.*line 2: can't read the quotes"),
+        ("pairs-csv", '丙,"丁,1', r"F152.*line 2: can't read the quotes"),
+        ("pairs-tsv", "丙\t \t1", r"F153.*line 2: the right text is empty"),
+        ("pairs-csv", ",丁,1", r"F153.*line 2: the left text is empty"),
+        ("pairs-tsv", "丙\x1f戊\t丁\t1", "F320"),
     ],
 )
 def test_defects(tmp_path: Path, form: str, line: str, message: str) -> None:
     good = {
-        "tsv": "甲\t乙\t1",
-        "csv": "甲,乙,1",
+        "parallel-tsv": "他\tHe",
+        "pairs-tsv": "甲\t乙\t1",
+        "pairs-csv": "甲,乙,1",
     }
     with pytest.raises(ValueError, match=message):
-        convert(tmp_path, f"{good[form]}\n{line}\n{good[form]}\n", format=f"pairs-{form}")
+        convert(tmp_path, f"{good[form]}\n{line}\n{good[form]}\n", format=form)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +121,40 @@ def test_labels_that_are_none(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         convert(tmp_path, text, **{"format": "pairs-tsv", **options})
+
+
+# Translations
+
+
+def pairs_of(folder: Path, text: str) -> list[tuple[str, str]]:
+    docs, _ = convert(folder, text, format="parallel-tsv")
+    return [(doc.text, doc._.translation) for doc in docs]
+
+
+def test_training_gets_the_translation(tmp_path: Path) -> None:
+    """spaCy's reader of corpora hands the reference on with its user data, and predicts afresh."""
+    assert pairs_of(tmp_path, "\ufeff他来了。\tHe came. \r\n \t\n") == [("他来了。", "He came.")]
+    (example,) = Corpus(tmp_path / "new/folder/corpus.spacy")(spacy.blank("zh"))
+    assert (example.reference._.translation, example.predicted._.translation) == ("He came.", None)
+
+
+WRITTEN = st.text(
+    st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff"), min_size=1
+).filter(lambda text: text == text.strip())
+
+
+@pytest.mark.filterwarnings("ignore:.*W405")  # any texts are swapped at times
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(pairs=st.lists(st.tuples(WRITTEN, WRITTEN), min_size=1, max_size=5))
+def test_any_texts_come_back(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
+    assert pairs_of(tmp_path, "\n".join(map("\t".join, pairs))) == pairs
+
+
+def test_swapped_columns_are_warned_of(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    with pytest.warns(UserWarning, match=r"W405.*corpus: of 3 pairs, 2 have no Chinese"):
+        pairs_of(tmp_path, "He came.\t他来了。\nHe left.\t他走了。\n好\tGood\n")
+    recwarn.clear()
+    pairs_of(tmp_path, "OK!\t好!\n好\tGood\n你\t你\nA\tB\n")
+    assert not recwarn

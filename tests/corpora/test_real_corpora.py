@@ -8,7 +8,6 @@ import pytest
 from published import CORPORA
 
 from spacy_flat.corpora import ConvertOptions, convert_file
-from spacy_flat.corpora.convert import find_format
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -48,18 +47,3 @@ def test_counts(tmp_path: Path, name: str, part: str) -> None:
     summary = convert_file(path_of(name, part), tmp_path / "corpus.spacy", options)
     assert (summary.docs, sum(summary.labels.values())) == COUNTS[name, part]
     assert summary.repairs == REPAIRS.get((name, part), {})
-
-
-@pytest.mark.parametrize("name", CORPORA)
-def test_formats_are_detected_or_have_to_be_named(name: str) -> None:
-    corpus = CORPORA[name]
-    for key, file in corpus.files.items():
-        path = DATA / corpus.folder / file.name
-        if corpus.embedded or path.stat().st_size > 4_000_000:
-            continue
-        form = {**corpus.options, **corpus.others.get(key, {})}["format"]
-        if form in ("pairs-tsv", "pairs-csv", "poems", "parallel-tsv"):
-            with pytest.raises(ValueError, match="F150"):
-                find_format(path, ConvertOptions())
-        else:
-            assert find_format(path, ConvertOptions()) == form
