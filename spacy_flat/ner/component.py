@@ -136,15 +136,7 @@ class CRFEntityRecognizer(LabelledPipe):
         """
         docs = list(docs)
         self.require_initialised()
-        places = [
-            [
-                EntitySpan(span.start_char, span.end_char, span.label_)
-                if isinstance(span, Span)
-                else EntitySpan(*span)
-                for span in each
-            ]
-            for _, each in zip(docs, spans, strict=True)
-        ]
+        places = [list(map(_place, each)) for _, each in zip(docs, spans, strict=True)]
         for doc, own in zip(docs, places, strict=True):
             for span in own:
                 if not 0 <= span.start <= span.end <= len(doc.text):
@@ -293,6 +285,12 @@ class CRFEntityRecognizer(LabelledPipe):
         for label in self.unannotated_labels:
             if label not in labels:
                 raise ValueError(Errors.F242.format(name=self.name, label=label, labels=labels))
+
+
+def _place(span: Span | tuple[int, int, str]) -> EntitySpan:
+    if isinstance(span, Span):
+        return EntitySpan(span.start_char, span.end_char, span.label_)
+    return EntitySpan(*span)
 
 
 def _labels_of(examples: Iterable[Example]) -> set[str]:

@@ -78,7 +78,7 @@ class CRF(nn.Module):
         device, dtype = emissions.device, torch.promote_types(emissions.dtype, torch.float32)
         emissions, allowed, lengths = _where_exact(emissions, allowed, lengths)
         scores = self._scores(emissions, lengths)
-        log_partition, unary = self._log_partition(scores)
+        log_partition, unary = _log_partition(scores)
         likelihood = self._agreeing(scores, allowed) - log_partition
         return likelihood.to(dtype).to(device), unary[:-1, :, :-1].transpose(0, 1)
 
@@ -122,11 +122,6 @@ class CRF(nn.Module):
         with_ends = torch.cat((transitions, ends[:, None]), 1)
         return torch.cat((with_ends, stop)), functional.pad(starts, (0, 1))
 
-    def _log_partition(self, scores: _Scores) -> tuple[Tensor, Tensor]:
-        """Log-sum [B] of the scores of all legal paths, and the marginals [T, B, S]."""
-        found: tuple[Tensor, Tensor] = _LogPartition.apply(*scores)  # type: ignore[no-untyped-call]
-        return found
-
     def _agreeing(self, scores: _Scores, allowed: Tensor) -> Tensor:
         """Log-sum [B] of the scores of the legal paths of allowed tags; -inf if there is none.
 
@@ -141,8 +136,14 @@ class CRF(nn.Module):
             return single
         some = functional.pad(allowed[rows].transpose(0, 1), (0, 1, 0, 0, 0, 1), value=True)
         emissions = scores.emissions[:, rows].masked_fill(~some, -math.inf)
-        several, _ = self._log_partition(scores._replace(emissions=emissions))
+        several, _ = _log_partition(scores._replace(emissions=emissions))
         return single.index_copy(0, rows, several)
+
+
+def _log_partition(scores: _Scores) -> tuple[Tensor, Tensor]:
+    """Log-sum [B] of the scores of all legal paths, and the marginals [T, B, S]."""
+    found: tuple[Tensor, Tensor] = _LogPartition.apply(*scores)  # type: ignore[no-untyped-call]
+    return found
 
 
 def _where_exact(*tensors: Tensor) -> tuple[Tensor, ...]:
