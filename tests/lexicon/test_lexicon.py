@@ -67,6 +67,13 @@ def test_overlapping_words_in_order_with_offsets():
         (0, 3, 5, "店在"),
         (0, 5, 7, "重庆"),
     ]
+    lexicon.add(["人和药"])  # shorter than one that was there before
+    assert [row[3] for row in found(lexicon, ["人和药店"])] == [
+        "人和",
+        "人和药",
+        "人和药店",
+        "药店",
+    ]
 
 
 @pytest.mark.parametrize(
