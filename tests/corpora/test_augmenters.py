@@ -203,6 +203,9 @@ def test_mixed() -> None:
     doc = doc_of(("会议", "ORG"), ("在会议室的头", ""))
     assert texts(doc, "mixed") == {"会议在meeting room的头", "会议在 meeting room 的头"}
     assert texts(NLP.make_doc("没有"), "mixed") == {"没有"}
+    twice = {"one": WORDS, "two": WordList([Entry("发后", type="afterwards")])}
+    (new,) = augmented(augmenter("mixed", words=twice), NLP.make_doc("发后"))
+    assert new.text.strip() == "later"  # the first counts
     found = texts(NLP.make_doc("会议，会议，会议，会议"), "mixed")
     assert {text.count("会议") for text in found} == {1, 2, 3}
     names = {"names": WordList([Entry("会议", type="ORG"), Entry("Later", type="ORG")])}
