@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import spacy
 
 from spacy_flat.annotate import run, sources
 from spacy_flat.util.files import locked
@@ -173,6 +174,21 @@ def test_output_that_can_not_be_written(annotate: Annotate, monkeypatch: Any) ->
     assert not list(Path("out/rows").iterdir())
     Path("file").touch()
     assert "file" in annotate("a.txt", out="file", code=1)
+
+
+def test_a_pipeline_that_passes_over_what_fails(annotate: Annotate, monkeypatch: Any) -> None:
+    """Its own error handler would let the row go, or write it without annotation."""
+    load = spacy.load
+
+    def careless(*arguments: Any, **settings: Any) -> Any:
+        nlp = load(*arguments, **settings)
+        nlp.set_error_handler(lambda name, pipe, docs, error: None)
+        return nlp
+
+    monkeypatch.setattr(spacy, "load", careless)
+    write_lines(Path("a.jsonl"), [{"id": text, "text": text} for text in ("一", "坏", "二")])
+    annotate("a.jsonl", code=1)
+    assert (set(table()), set(failed())) == ({"一", "二"}, {"坏"})
 
 
 def test_memory_is_bounded(annotate: Annotate, monkeypatch: Any) -> None:
