@@ -247,18 +247,13 @@ class PairClassifier(LabelledPipe):
     def _with_equals(
         self, pairs: Sequence[tuple[Text, Text]], found: Probabilities
     ) -> Probabilities:
-        if self._knows_equals:
+        """Equal texts are the same, unless it isn't known which class says so."""
+        has_positive = len(self.labels) == 2 or self.positive_label in self.labels
+        if self.featuriser.options.equal and has_positive and not self.is_regression:
             for row, (left, right) in enumerate(pairs):
                 if normal_form(string_of(left)) == normal_form(string_of(right)):
                     found[row] = np.arange(len(self.labels)) == self.labels.index(self.positive)
         return found
-
-    @property
-    def _knows_equals(self) -> bool:
-        """Whether equal texts always count as the same."""
-        has_positive = len(self.labels) == 2 or self.positive_label in self.labels
-        is_on = self.featuriser.options.equal
-        return bool(is_on and has_positive and not self.is_regression)
 
     def logits(self, texts: PairTexts) -> Float32s:
         """[N, K] the network's outputs, before any softmax."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,7 @@ from ..util.files import replacing
 from ..util.options import require_count, require_number, require_string
 from .equality import normal_form
 from .model import sentence_vectors
-from .ranking import Candidates, best_by_turns, probabilities, terms_of
+from .ranking import Candidates, best_by_turns, terms_of
 
 if TYPE_CHECKING:
     from .component import PairClassifier
@@ -125,7 +125,7 @@ class TextIndex:
         is_known = self.pipe.featuriser.options.equal
         equal = self._equal.get(normal_form(query), []) if is_known else []
         places, features = self.compare(query, n, equal)
-        found = probabilities(features, self.pipe.ranking)
+        found = 1 / (1 + np.exp(-(features @ np.array(self.pipe.ranking))))
         return places, np.where(np.isin(places, equal), 1.0, found)
 
     def compare(self, query: str, n: int, also: Sequence[int] = ()) -> tuple[Ints, Float64s]:
@@ -204,20 +204,15 @@ def weights_of(pipe: PairClassifier) -> str:
     found.update(to_bytes(pipe.nlp.vocab.vectors.data))
     if hasattr(pipe.nlp.tokenizer, "to_bytes"):
         found.update(pipe.nlp.tokenizer.to_bytes(exclude=["vocab"]))
-    for node in nodes_of(pipe):  # without their settings
+    before = pipe.components_before() if tok2vec_of(pipe.model) is not None else []
+    models = [getattr(component, "model", None) for component in (pipe, *before)]
+    nodes = [node for model in models if isinstance(model, Model) for node in model.walk()]
+    for node in nodes:  # without their settings
         for name in filter(node.has_param, node.param_names):
             found.update(to_bytes(node.get_param(name)))
         for shim in node.shims:
             found.update(shim.to_bytes())  # type: ignore[no-untyped-call]
     return found.hexdigest()
-
-
-def nodes_of(pipe: PairClassifier) -> Iterator[Model[Any, Any]]:
-    """The layers of a component's model and, if it has a tok2vec, of the components before it."""
-    before = pipe.components_before() if tok2vec_of(pipe.model) is not None else []
-    for component in (pipe, *before):
-        if isinstance(model := getattr(component, "model", None), Model):
-            yield from model.walk()
 
 
 def to_bytes(array: Any) -> bytes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..text.units import UNSPACED_RANGES
-from ..util.arrays import Float32s, Float64s, Ints
+from ..util.arrays import Float32s, Ints
 from .equality import same_width
 
 if TYPE_CHECKING:
@@ -81,9 +81,3 @@ def _best_of(scores: Float32s, n: int) -> Ints:
     chosen = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
     best: Ints = chosen[np.argsort(-scores[chosen], kind="stable")[:n]]
     return best
-
-
-def probabilities(features: Float64s, weights: Sequence[float]) -> Float64s:
-    """[B, F] → [B]"""
-    found: Float64s = 1 / (1 + np.exp(-(features @ np.array(weights))))
-    return found

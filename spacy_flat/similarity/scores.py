@@ -30,7 +30,8 @@ def score_pairs(
     """
     gold, found = labelled(examples, labels)
     if len(labels) == 1:
-        return regression_scores(gold, found[:, 0])
+        spearman = correlation(ranks(gold), ranks(found[:, 0]))
+        return {"pairs_score": spearman, "pairs_spearman": spearman}
     if not len(gold):
         return {"pairs_score": None, "pairs_acc": None}
     if positive is None or len(labels) != 2:
@@ -102,18 +103,8 @@ def area_under_curve(gold: Bools, found: Float64s) -> float | None:
     return float(wins / (n_positive * n_negative))
 
 
-def regression_scores(gold: Float64s, found: Float64s) -> dict[str, Any]:
-    """Correlations of scores [N]; None if either is constant."""
-    spearman = correlation(ranks(gold), ranks(found))
-    return {
-        "pairs_score": spearman,
-        "pairs_spearman": spearman,
-        "pairs_pearson": correlation(gold, found),
-    }
-
-
 def correlation(first: Float64s, second: Float64s) -> float | None:
-    """Pearson's correlation."""
+    """Pearson's correlation; None if either is constant."""
     if len(first) < 2 or not np.ptp(first) or not np.ptp(second):
         return None
     return float(np.corrcoef(first, second)[0, 1])

@@ -2,9 +2,6 @@
 
 import copy
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -279,24 +276,6 @@ def test_damaged_and_old_files(
     (tmp_path / FILE).write_bytes(damage((tmp_path / FILE).read_bytes()))
     with pytest.raises(ValueError, match=r"\[F332\]"):
         index.pipe.load_index(tmp_path)
-
-
-def test_an_index_of_a_tok2vec_loads_in_another_process(tmp_path: Path) -> None:
-    """Its checksum is of what was learnt, not of what a set looks like."""
-    nlp = blank()
-    nlp.add_pipe("sentencizer")
-    add_re2(nlp, tok2vec=LISTENER)
-    train(nlp, steps=1)
-    re2(nlp).index(TEXTS).save(tmp_path / "index")
-    nlp.to_disk(tmp_path / "nlp")
-    code = (
-        "import spacy; nlp = spacy.load('nlp');"
-        "print(len(nlp.get_pipe('re2_similarity').load_index('index')))"
-    )
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    run = [sys.executable, "-c", code]
-    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.stdout.strip() == str(len(TEXTS)), done.stderr
 
 
 def test_an_index_of_tokens_belongs_to_their_tokenizer(tmp_path: Path) -> None:

@@ -61,8 +61,6 @@ def test_unknown_examples_are_left_out() -> None:
     ("cats", "wanted"),
     [
         ({"yes": 1.0}, 1),
-        ({"yes": 0.0}, 0),
-        ({"no": 0.0}, 1),
         ({"yes": 0.3}, 0),
         ({"no": 0.5}, 0),
         ({"yes": float("nan")}, None),
@@ -82,7 +80,6 @@ def test_regression() -> None:
         example({"similarity": g}, {"similarity": f}) for g, f in zip(gold, found, strict=True)
     ]
     scores = score_pairs(examples, labels=["similarity"])
-    assert scores["pairs_pearson"] == pytest.approx(np.corrcoef(gold, found)[0, 1])
     expected = np.corrcoef([1, 2.5, 2.5, 4], [1, 3, 2, 4])[0, 1]
     assert scores["pairs_spearman"] == scores["pairs_score"] == pytest.approx(expected)
     constant = score_pairs(examples[1:3], labels=["similarity"])
