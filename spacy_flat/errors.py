@@ -353,7 +353,7 @@ W200 The gradient of {key} is not finite; this step was skipped. If it happens o
 W302 The lexicon has words of types that the pipeline's network doesn't know: {types}. It ignores
   these types. Choose types among {known}, or train a new pipeline with them in its lexicon. A type
   that is a label all the same, such as one added later, needs a trust such as 0.999.
-W304 {name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. Use the
+W304 {name}: tokens have {here:.2f} characters on average, {instead}. Use the
   tokenizer that the component was trained with.
 W306 {name}: without training examples, the component stays untrained. To use a trained one, set
   source in [components.{name}].

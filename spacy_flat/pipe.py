@@ -378,8 +378,11 @@ class LabelledPipe(NetworkPipe):
             self._tokens_seen += sum(counted), len(counted)
         characters, tokens = self._tokens_seen.tolist()
         if tokens >= FEW_TOKENS and not 1 / ALIKE < characters / tokens / learnt < ALIKE:
-            words = {"name": self.name, "here": characters / tokens, "learnt": learnt}
-            warnings.warn(Warnings.W304.format(**words), stacklevel=3)
+            self._warn_of_tokens(characters / tokens, f"but had {learnt:.2f} in training")
+
+    def _warn_of_tokens(self, length: float, instead: str) -> None:
+        words = {"name": self.name, "here": length, "instead": instead}
+        warnings.warn(Warnings.W304.format(**words), stacklevel=3)
 
     def merged_labels(self, found: Iterable[str], given: Sequence[str] | None) -> list[str]:
         """The labels to initialise with: those given or else found, and those added before.

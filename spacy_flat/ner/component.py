@@ -11,9 +11,9 @@ from ..errors import Errors
 from ..initialise import initialise_network
 from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
-from ..pipe import LabelledPipe, Scorer, register_factory, setting
+from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
 from ..text.tok2vec import backprop_zeros
-from ..text.units import EntitySpan, Units
+from ..text.units import HAN, EntitySpan, Units
 from ..text.vocabulary import Vocabulary
 from ..util.options import Check, check_of
 from ..util.probabilities import MAX_TEMPERATURE, MIN_TEMPERATURE
@@ -48,6 +48,9 @@ def _is_label_map(value: object) -> bool:
 def _is_threshold(value: object) -> bool:
     numbers = value.values() if isinstance(value, dict) else [value]
     return value is None or all(map(check_of(float, 0, 1).accepts, numbers))
+
+
+LONG_WORDS = 4  # mean characters of Chinese tokens that are longer than words
 
 
 class CRFEntityRecognizer(LabelledPipe):
@@ -123,6 +126,20 @@ class CRFEntityRecognizer(LabelledPipe):
         """Find the entities of each Doc from the model's output for all of them."""
         constraints = self._constraints(docs, emissions.texts)
         return find_entities(emissions, network_of(self.model), self._decoding(), constraints)
+
+    def check_tokens(self, docs: Iterable[Doc]) -> None:
+        """Also warn (W304) once if tokens are longer than Chinese words, as of a tokenizer of other
+        languages: an entity is expanded to its whole tokens."""
+        if self.featuriser.unit == "token":
+            super().check_tokens(docs)
+        elif self._tokens_seen[1] < FEW_TOKENS:
+            foreign = (doc for doc in docs if doc.vocab.lang not in ("zh", "ja"))
+            lengths = [len(token) for doc in foreign for token in doc if HAN.search(token.text)]
+            self._tokens_seen += sum(lengths), len(lengths)
+            characters, tokens = self._tokens_seen.tolist()
+            if characters > LONG_WORDS * tokens:
+                self._warn_of_tokens(characters / tokens, "more than words in Chinese")
+                self._tokens_seen += 0, FEW_TOKENS
 
     def span_probabilities(
         self, docs: Iterable[Doc], spans: Iterable[Iterable[Span | tuple[int, int, str]]]

@@ -3,6 +3,7 @@
 import warnings
 
 import pytest
+import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
@@ -34,6 +35,18 @@ def test_exact_characters_of_one_entity_are_not_anothers(jieba_trained: Language
     for end in (2, 3):  # also of one with the same label, which stands exactly on its tokens
         set_entities(doc, [EntitySpan(0, end, "LOC")], "expand", overwrite=True)
         assert doc._.char_ents == [(0, end, "LOC")]
+
+
+def test_tokens_longer_than_chinese_words_trigger_a_warning(
+    trained: Language, copy_of: Copy
+) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("flat_ner", source=copy_of(trained))
+    with pytest.warns(UserWarning, match=r"W304.*flat_ner.*9\.00 characters"):
+        nlp("王小明昨天去了上海")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp("王小明昨天去了上海")
 
 
 @pytest.mark.parametrize("mark", ["\u200b", "\u2060", "\ufeff", "\u00ad"])
