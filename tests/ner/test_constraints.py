@@ -17,7 +17,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.constraints import SpanConstraints, rules_of
-from spacy_flat.text.units import EntitySpan, Units
+from spacy_flat.text.units import EntitySpan, Segment, Units
 
 from .conftest import NETWORK, examples_of, lexicon
 
@@ -153,6 +153,13 @@ def test_of_overlapping_words_of_the_same_length_the_network_chooses() -> None:
     given.add_words([*words, (EntitySpan(1, 2, "PER"), 1.0)], {"PER": ["PER"]})
     assert [*given.fixed] == [(8, 9, "LOC"), (5, 7, "PER")]
     assert set(given.log_odds) == {(0, 2, "PER"), (1, 3, "PER")}
+
+
+def test_no_other_entity_is_where_a_required_one_is_cut() -> None:
+    given, segments = SpanConstraints(), [Segment(0, 0, 10), Segment(0, 10, 20)]
+    given.require(EntitySpan(8, 12, "PER"))
+    parts = given.split(segments)
+    assert [[*parts[each].outside] for each in segments] == [[(8, 10, "PER")], [(0, 2, "PER")]]
 
 
 def test_neighbouring_words_are_both_required() -> None:
