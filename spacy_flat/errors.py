@@ -355,6 +355,8 @@ W302 The lexicon has words of types that the pipeline's network doesn't know: {t
   that is a label all the same, such as one added later, needs a trust such as 0.999.
 W304 {name}: tokens have {here:.2f} characters on average, {instead}. Use the
   tokenizer that the component was trained with.
+W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct them in
+  [components.{name}]. Known labels: {known}.
 W306 {name}: without training examples, the component stays untrained. To use a trained one, set
   source in [components.{name}].
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.

@@ -1,5 +1,6 @@
 """The component that `flat_ner` and `tener_ner` share."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +8,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from thinc.api import set_dropout_rate
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..initialise import initialise_network
 from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
@@ -94,6 +95,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
         super().__init__(*args, scorer=scorer, **settings)
+        self._warned: dict[str, list[str]] = {}  # labels of settings
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -120,7 +122,20 @@ class CRFEntityRecognizer(LabelledPipe):
         docs = list(docs)
         self.require_initialised()
         self.check_tokens(docs)
+        self._check_labels()
         return self.decode(docs, self.model.predict(docs))
+
+    def _check_labels(self) -> None:
+        """Warn (W305) once of settings for labels that no entity can have."""
+        for name, known in (("threshold", self.labels), ("label_map", self.known_labels)):
+            given = getattr(self, name)
+            labels = given if isinstance(given, dict) else ()
+            unknown = [label for label in labels if label not in known]
+            if unknown and unknown != self._warned.get(name):
+                words = {"unknown": ", ".join(unknown), "known": ", ".join(known)}
+                message = Warnings.W305.format(name=self.name, setting=name, **words)
+                warnings.warn(message, stacklevel=3)
+            self._warned[name] = unknown
 
     def decode(self, docs: Sequence[Doc], emissions: Emissions) -> list[EntityPrediction]:
         """Find the entities of each Doc from the model's output for all of them."""

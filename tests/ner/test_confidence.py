@@ -153,6 +153,18 @@ def test_thresholds(nlp: Language) -> None:
             ner.threshold = wrong  # type: ignore[assignment]
 
 
+def test_settings_for_unknown_labels(nlp: Language) -> None:
+    """Labels may be added, and a map may rename them: they are checked when they are used."""
+    ner = flat(nlp)
+    ner.threshold = {"PER": 0.5, "COMPANY": 0.3}
+    ner.label_map = {"ORG": "COMPANY", "PER": "", "GPE": "LOC"}
+    with pytest.warns(UserWarning, match=r"W305.*flat_ner") as warned:
+        list(nlp.pipe(UNSURE, batch_size=1))
+    assert len(warned) == 2
+    for warning, label in zip(warned, ("PER", "GPE"), strict=True):
+        assert f"have: {label}." in str(warning.message)
+
+
 def test_calibrate(nlp: Language, tmp_path: Path) -> None:
     ner = flat(nlp)
     before = found(nlp, UNSURE)
