@@ -103,7 +103,7 @@ def replacing(path: Path) -> Iterator[Path]:
         new, old = Path(folder) / "new" / path.name, Path(folder) / "old"
         new.parent.mkdir()
         yield new  # a package's name counts
-        if path.is_dir():  # no system replaces a folder in one step
+        if new.is_dir() and path.is_dir():  # no system replaces a folder in one step
             os.replace(path, old)
         os.replace(new, path)
 

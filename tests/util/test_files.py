@@ -61,6 +61,13 @@ def test_what_is_written_is_whole_or_not_there(is_folder: bool, tmp_path: Path) 
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_a_file_does_not_replace_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    with pytest.raises(OSError, match="a"), replacing(tmp_path / "a") as temporary:
+        temporary.touch()
+    assert (tmp_path / "a" / "b").is_dir()
+
+
 def test_checkpoints(tmp_path: Path) -> None:
     """Two are kept, and none that is later than the one that was written. An error of reading says
     nothing of damage."""
