@@ -220,6 +220,11 @@ class Warmup(Iterator[float]):
         return self.full_rate
 
 
+def as_tensor(value: Any) -> Tensor:
+    """A tensor, or one in the memory of a layer's array. Not every torch has DLPack on "mps"."""
+    return value if isinstance(value, Tensor) else from_dlpack(value)
+
+
 def key_of(shim: int, name: str) -> KeyT:
     """The optimizer's key of a network's parameter."""
     return shim, PREFIX + name
@@ -430,5 +435,5 @@ def _update_averages(optimizer: Optimizer, weights: dict[KeyT, Tensor], steps: i
     if keys:
         largest = getattr(optimizer, "average_decay", STOCK_AVERAGE_DECAY)
         decay = min((1.0 + steps) / (10.0 + steps), largest)
-        tensors = [from_dlpack(averages[key]) for key in keys]
+        tensors = [as_tensor(averages[key]) for key in keys]
         torch._foreach_lerp_(tensors, [weights[key] for key in keys], 1.0 - decay)

@@ -12,7 +12,7 @@ from torch.utils.dlpack import from_dlpack
 
 from ..errors import Errors
 from ..nn.model import TorchShim
-from ..nn.optimizers import ROW_STEPS, TorchOptimizer, key_of
+from ..nn.optimizers import PREFIX, ROW_STEPS, TorchOptimizer, as_tensor, key_of
 
 TABLES = ("mom1", "mom2", "averages")
 
@@ -76,7 +76,7 @@ def save_optimizer(optimizer: Optimizer, nlp: Language) -> tuple[dict[str, Tenso
     """
     names = _names(nlp)
     tensors = {
-        f"{table}:{_name(names, key)}": _as_tensor(value).cpu().contiguous()
+        f"{table}:{_name(names, key)}": as_tensor(value).cpu().contiguous()
         for table in TABLES
         for key, value in (getattr(optimizer, table) or {}).items()
     }
@@ -94,7 +94,7 @@ def load_optimizer(
         owner = owners[name.removesuffix(ROW_STEPS)]
         value = tensor.to(owner.weights().device)
         is_ours = isinstance(optimizer, TorchOptimizer) and table != "averages"
-        is_array = isinstance(owner.owner, Model) and not is_ours
+        is_array = not (is_ours or owner.key[1].startswith(PREFIX))
         getattr(optimizer, table)[keys[name]] = as_array(value) if is_array else value
     optimizer.nr_update.update({keys[name]: n for name, n in counts.items()})
 
@@ -102,10 +102,6 @@ def load_optimizer(
 def as_array(tensor: Tensor) -> Any:
     """A NumPy array, or CuPy's for a tensor on a GPU."""
     return get_current_ops().xp.from_dlpack(tensor) if tensor.is_cuda else tensor.numpy()
-
-
-def _as_tensor(value: Any) -> Tensor:
-    return value if isinstance(value, Tensor) else from_dlpack(value)
 
 
 def _names(nlp: Language) -> dict[KeyT, str]:

@@ -15,11 +15,13 @@ import spacy
 from commands import failure
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train
-from thinc.api import Config
+from thinc.api import Adam, Config, PyTorchWrapper
+from torch import nn
 from typer.testing import CliRunner
 
 from spacy_flat.cli import app
 from spacy_flat.cli.train import saved_in
+from spacy_flat.training.parameters import load_optimizer, save_optimizer
 from spacy_flat.training.trainer import CHECKPOINTS, OPTIMIZER, STATE, load
 
 from .conftest import (
@@ -100,6 +102,20 @@ def test_labels_that_were_met_in_training_are_resumed(tmp_path: Path) -> None:
     resumed = run(config, tmp_path / "cut", resume=True)
     assert set(resumed.nlp.get_pipe("tener_ner").labels) == {"LOC", "ORG", "PER"}  # type: ignore[attr-defined]
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+
+
+def test_state_of_a_network_in_thinc_is_arrays() -> None:
+    nlp = spacy.blank("xx")
+    model = nlp.add_pipe("tagger").model = PyTorchWrapper(nn.Linear(2, 2))
+    optimizer, loaded = Adam(0.1), Adam(0.1)
+    for each in (optimizer, loaded):
+        _, backprop = model.begin_update(np.ones((1, 2), np.float32))
+        backprop(np.ones((1, 2), np.float32))
+        model.finish_update(each)
+        load_optimizer(loaded, nlp, *save_optimizer(optimizer, nlp))
+    assert len(loaded.mom1) == 2
+    for table in (loaded.mom1, loaded.mom2, loaded.averages):
+        assert all(isinstance(value, np.ndarray) for value in table.values())
 
 
 def test_encoder_goes_on_thawing(tmp_path: Path) -> None:
