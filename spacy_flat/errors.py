@@ -204,8 +204,8 @@ F325 {name} doesn't use {given} with {setting}. Remove them from [initialize.com
 F326 A pickled Doc has no doc.similarity, since pickling doesn't keep the component. Use
   nlp.get_pipe('re2_similarity').similarity(doc, other).
 F328 Component {name!r} predicts a score, but only class probabilities can be calibrated.
-F329 Can't calibrate {name!r}: no example is a pair of texts whose doc.cats has one of its labels
-  {labels}. Give pairs with gold classes that it was not trained on.
+F329 Can't calibrate {name!r}: no two examples are pairs of texts whose doc.cats have different ones
+  of its labels {labels}. Give pairs with gold classes that it was not trained on.
 F330 An index needs at least one question, and each question at least one text, none of them
   blank{where}.
 F331 {path}: not an index, since {file} is missing. Save one with TextIndex.save.

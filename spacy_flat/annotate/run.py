@@ -78,6 +78,7 @@ def run(
     identity = settings.identity()
     files = [file for file in find_files(inputs) if not file.path.startswith(f"{folder.path}/")]
     identity |= {file.path: [file.size, file.modified] for file in files}
+    identity["files"] = [file.path for file in files]  # whose numbers name the shards
     with folder.locked():
         folder.check(identity)
         read = partial(shards_of, finished=folder.finished(), settings=settings)

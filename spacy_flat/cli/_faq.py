@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..corpora.records import csv_lines, tab_lines
+from ..corpora.records import Line, csv_lines, read_records, tab_lines
 from ..errors import Errors
-from ..util.files import read_text_lines, suffix_of
+from ..util.files import suffix_of
 
 # Names of the columns in a header, in any case, or of the keys.
 QUESTION = ("question", "问题", "标准问题", "提问")
 ANSWER = ("answer", "答案", "标准答案", "回答", "回复")
 
-Rows = Iterator[tuple[int, dict[str, Any]]]  # line and values by column
+Rows = Iterator[tuple[Line, Any]]  # line and values by column
 
 
 class FaqEntry(NamedTuple):
@@ -26,11 +25,11 @@ class FaqEntry(NamedTuple):
 
 
 def read_faq(path: Path) -> list[FaqEntry]:
-    """The questions of a file: JSON objects line by line if its name ends in .jsonl, whose question
-    may be a list of phrasings; otherwise lines split at TABs, or as CSV if it ends in .csv. Skips
-    empty lines. Raises as `read_table`, `entry_of` and `read_text_lines`, and ValueError (F010) for
-    a file without questions."""
-    rows = read_records(path) if suffix_of(path) == ".jsonl" else read_table(path)
+    """The questions of a file: JSON objects if its name ends in .jsonl or .json, whose question may
+    be a list of phrasings; otherwise lines split at TABs, or as CSV if it ends in .csv. Skips empty
+    lines. Raises as `read_records`, `read_table`, `entry_of` and `read_text_lines`, and ValueError
+    (F010) for a file without questions."""
+    rows = read_records(path) if suffix_of(path) in (".jsonl", ".json") else read_table(path)
     entries = [entry_of(path, line, row) for line, row in rows]
     if not entries:
         raise ValueError(Errors.F010.format(path=path, what="question"))
@@ -55,18 +54,9 @@ def read_table(path: Path) -> Rows:
         yield line, dict(zip(names, cells, strict=False))
 
 
-def read_records(path: Path) -> Rows:
-    for line, text in read_text_lines(path):
-        if text.strip():
-            try:
-                record = json.loads(text)
-            except (ValueError, RecursionError):
-                record = None
-            yield line, record if isinstance(record, dict) else {}
-
-
-def entry_of(path: Path, line: int, row: dict[str, Any]) -> FaqEntry:
+def entry_of(path: Path, line: Line, row: Any) -> FaqEntry:
     """Raises ValueError (F336) for a row without a question, or with values that aren't texts."""
+    row = row if isinstance(row, dict) else {}
     asked, answer = (
         next((row[name] for name in names if row.get(name)), "") for names in (QUESTION, ANSWER)
     )

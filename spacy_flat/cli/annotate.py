@@ -73,7 +73,7 @@ def annotate(
     from ..annotate.settings import Settings
 
     cluster = None
-    if actors > 1 or address:
+    if actors > 1 or address or gpus_per_actor:
         require_installed("ray", "Annotating in several processes", "spacy-flat[distributed]")
         cluster = Cluster(actors, address, gpus_per_actor)
     settings = Settings(
@@ -84,7 +84,7 @@ def annotate(
         attributes=several(attributes),
         shard_rows=shard_rows,
         batch_size=batch_size,
-        gpu=cluster is not None and gpus_per_actor > 0,
+        gpu=gpus_per_actor > 0,
         device=device,
     )
     with tqdm(unit=" rows") as bar:

@@ -26,9 +26,9 @@ def search(
     faq: Annotated[
         Path,
         typer.Argument(
-            help="Questions, one per line, with the answer after a TAB; or .csv or .jsonl, where a "
-            'question may be a list of phrasings. A first line with the names "question" and '
-            '"answer" says where they stand'
+            help="Questions, one per line, with the answer after a TAB; or .csv, .jsonl or .json, "
+            'where a question may be a list of phrasings. A first line with the names "question" '
+            'and "answer" says where they stand'
         ),
     ],
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to search for")],

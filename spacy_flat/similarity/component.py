@@ -267,8 +267,8 @@ class PairClassifier(LabelledPipe):
         weight of the cosine, the bias and the threshold, and report their effect. `initialize`
         resets all but the threshold.
 
-        Raises ValueError for a network that predicts a score (F328), and if no example is a pair
-        with a gold class (F329).
+        Raises ValueError for a network that predicts a score (F328), and unless examples are pairs
+        with different gold classes (F329).
         """
         self.require_initialised()
         if self.is_regression:
@@ -276,7 +276,7 @@ class PairClassifier(LabelledPipe):
         examples = list(examples)
         validate_examples(examples, "PairClassifier.calibrate")
         pairs, gold = self._gold(examples)
-        if not len(gold):
+        if len(set(gold.tolist())) < 2:
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
         texts = self.read(pairs)
         logits, cosines = self.logits(texts), cosines_of(self.model, texts)

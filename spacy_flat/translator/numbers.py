@@ -39,6 +39,7 @@ _DEGREES = "(?:%|℃|°C?)?"
 _MINUTES = rf"{_SMALL}分|(\d\d|[二三四五]?十[一二三四五六七八九]?){_END}"
 _CURRENCY = "|".join([*MONEY][:-1])
 _UNIT = "([百千万亿]+)"
+_SIGNED = r"(?:(?<![\w)])|(?<=[是到至为温约达低高损]))"
 
 # Words in Latin letters and numbers, with marks within: 3.14, 10:30, New York, tom@example.com.
 # All languages write these alike.
@@ -185,10 +186,13 @@ def _money(numeral: str, currency: str) -> str:
 
 
 def _range(low: str, high: str, currency: str | None) -> str:
-    """3到5万 → "30,000 to 50,000"."""
+    """3到5万 → "30,000 to 50,000". What 五十到一百万 begins with depends on the context."""
     few = high.rstrip("百千万亿")
-    if low.isascii() and (value(few) or 0) > (value(low) or 0):
-        low += high[len(few) :]
+    if few < high and low[-1] not in "百千万亿":
+        if (value(few) or 0) > (value(low) or 0):
+            low += high[len(few) :]
+        elif not low.isascii():
+            return ""
     return _formatted(f"{{}} to {{}} {MONEY[currency] if currency else ''}".rstrip(), low, high)
 
 
@@ -227,10 +231,9 @@ _RULES: dict[str, Callable[..., str]] = {
     rf"(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
     rf"{_START}{_NUMBER}({_CURRENCY})": _money,
     rf"{_START}{_NUMBER}(块)(?=[的了吗吧呢一]|\W|$)": _money,
-    rf"(?:零下|(?<!{_ANY})负){_NUMBER}{_END}": partial(_formatted, "-{}"),
-    rf"(?:(?<![\w)])|(?<=[是到至为温约达低高损]))-(\d[\d.]*{_DEGREES}){_END}(?![A-Za-z-])": (
-        "-{}".format
-    ),
+    rf"零下{_NUMBER}{_END}": partial(_formatted, "-{}"),
+    rf"{_SIGNED}负{_NUMBER}{_END}(?=[度米层分]|\W|$)": partial(_formatted, "-{}"),
+    rf"{_SIGNED}-(\d[\d.]*{_DEGREES}){_END}(?![A-Za-z-])": "-{}".format,
     rf"{_START}{_NUMBER}[多余]{_UNIT}?": _over,
     rf"{_START}(\d[\d.,]*{_ANY}+){_END}": _count,
     rf"{_START}{_NUMBER}{_END}(?=[{MEASURES}])(?!分之)": _count,

@@ -168,7 +168,8 @@ def split(
     start = first = 0  # of the names
     for end in [*ends, len(text)]:
         while start < end:
-            limit = _limit(start, end, names[first:], commas, featuriser.options)
+            near = names[first : first + featuriser.options.placeholders + 1]
+            limit = _limit(start, end, near, commas, featuriser.options)
             following = bisect_left(names, limit, first, key=lambda name: name.span[0])
             bare = stripped(text, start, limit)
             if bare[0] < bare[1]:
@@ -191,7 +192,7 @@ def _limit(
 ) -> int:
     """The end of the part of a sentence that begins at `start`.
 
-    names: from there on.
+    names: from there on, one more than there are placeholders.
     commas: the places after all commas.
     """
     limit = min(start + options.max_length, end)

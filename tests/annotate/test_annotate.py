@@ -248,6 +248,11 @@ def test_other_files_and_pipelines(annotate: Annotate, stopped: object, tmp_path
     with Path("a.jsonl").open("a") as file:
         file.write("{}\n")
     assert "a.jsonl" in annotate("a.jsonl", "--shard-rows", 2, code=1)
+    for name in ("1.txt", "2.txt"):
+        Path(name).write_text(f"{name}\n", "utf-8")
+    annotate("1.txt", "2.txt", out="both")
+    for files in (["2.txt"], ["2.txt", "1.txt"]):
+        assert "[F447]" in annotate(*files, out="both", code=1)
     Path("folder").mkdir()
     Path("folder/precious.txt").touch()
     assert "[F395]" in annotate("a.jsonl", out="folder", code=1)
@@ -283,7 +288,7 @@ def test_the_vocabulary_does_not_grow(annotate: Annotate, monkeypatch: Any) -> N
 @pytest.mark.parametrize("missing", ["ray", "pyarrow"])
 def test_missing_packages(annotate: Annotate, monkeypatch: Any, missing: str) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    for option in (("--actors", 2), ("--address", "auto")):
+    for option in (("--actors", 2), ("--address", "auto"), ("--gpus-per-actor", 1)):
         assert "[F030]" in annotate("a.txt", *option, code=1)
 
 

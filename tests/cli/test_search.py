@@ -73,6 +73,7 @@ def test_the_best_question_with_its_answer(pipeline: Path, faq: Path) -> None:
         ("faq.csv", "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几天到\n"),
         ("faq.tsv", "\ufeffAnswer\tQuestion\n在订单里\t怎么退款\n\t快递几天到\n"),
         ("faq.jsonl", '{"问题": ["怎么退款", "退"], "答案": "在订单里"}\n{"问题": "快递几天到"}\n'),
+        ("faq.json", '[\n{"问题": "怎么退款",\n"答案": "在订单里"}, {"问题": "快递几天到"}]'),
     ],
 )  # fmt: skip
 def test_tables(pipeline: Path, tmp_path: Path, name: str, content: str) -> None:
@@ -153,7 +154,7 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.jsonl", '{"question": 3}\n', [], r"F336\].*line 1"),
         ("faq.jsonl", '{"question": "a", "answer": 3}\n', [], r"F336\].*line 1"),
         ("faq.jsonl", '["a"]\n', [], r"F336\].*line 1"),
-        ("faq.jsonl", "\n怎么退款\n", [], r"F336\].*line 2"),
+        ("faq.jsonl", "\n怎么退款\n", [], r"F156\].*line 2"),
         ("faq.csv", "answer,question\na,b\nc\n", [], r"F336\].*line 3"),
         ("faq.tsv", "\n \n", [], r"F010\].*faq\.tsv"),
         ("faq.csv", "question,answer\n", [], r"F010\].*faq\.csv"),
