@@ -56,15 +56,15 @@ def test_rows_of_parquet_are_numbered(annotate: Annotate) -> None:
 
 def test_columns(annotate: Annotate) -> None:
     write_lines(
-        Path("a.jsonl"), [{"id": 7, "text": "他在重庆"}, {"id": "x", "text": "今天天气真好"}]
+        Path("a.jsonl"), [{"id": 7, "text": "他 在重庆"}, {"id": "x", "text": "今天天气真好"}]
     )
     annotate("a.jsonl", "--attribute", "length,parts,nothing")
     expected = {
         "id": "7",
-        "text": "他在重庆",
-        "entities": [{"start": 2, "end": 4, "label": "LOC", "text": "重庆", "confidence": None}],
+        "text": "他 在重庆",
+        "entities": [{"start": 3, "end": 5, "label": "LOC", "text": "重庆", "confidence": None}],
         "cats": [("long", 0.0)],
-        "length": "4",
+        "length": "5",
         "parts": '[["他", 1.5]]',
         "nothing": None,
         "error": None,
@@ -73,7 +73,7 @@ def test_columns(annotate: Annotate) -> None:
     assert table()["x"]["entities"] == []
     whole = pq.read_table("out/rows")  # as users read a folder
     assert whole.column_names == list(expected)
-    assert whole["length"].to_pylist() == ["4", "6"]
+    assert whole["length"].to_pylist() == ["5", "6"]
 
 
 def test_keys_and_empty_lines(annotate: Annotate) -> None:
@@ -139,6 +139,9 @@ def test_rows_that_the_pipeline_can_not_annotate(annotate: Annotate) -> None:
     assert "E088" in failed()["3"]
     assert "'object'" in failed()["4"]
     assert rows_of(Path("out"))["1"]["text"] == "坏"
+    Path("a.txt").write_text("一\n漏\n二\n", "utf-8")  # what is left out is no error
+    annotate("a.txt", out="other")
+    assert [row["text"] for row in table(Path("other")).values()] == ["一", "漏", "二"]
 
 
 def test_files_that_can_not_be_read(annotate: Annotate) -> None:

@@ -176,6 +176,7 @@ def test_neighbouring_words_are_both_required() -> None:
     [
         ("John goes to Yahoo! today", "Yahoo!", True),
         ("C++", "C++", True),
+        ("网购12306车票", "12306", True),
         ("the <NBA> of <China Daily>", "NBA", True),
         ("the <NBA> of <China Daily>", "<China Daily>", True),
         ("若5 <x 而 北京 = 3 且 上海>2", "北京", True),

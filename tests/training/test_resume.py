@@ -162,6 +162,16 @@ def train_telling(config: Config, output: Path, told: Path) -> None:
         run(config, output, resume=True, told=lambda step: print(step, file=file, flush=True))
 
 
+def test_patience_goes_on(tmp_path: Path) -> None:
+    """The rate is 0, so that the first evaluation stays the best."""
+    still = {"@optimizers": "spacy-flat.SGD.v1", "learn_rate": 0.0}
+    config = make_config(tmp_path, "tener", patience=9, max_steps=30, optimizer=still)
+    run(config, tmp_path / "out", stop_before=8)
+    steps: list[int] = []
+    run(config, tmp_path / "out", resume=True, told=steps.append)
+    assert steps == [7, 8, 9]
+
+
 @pytest.mark.parametrize("name", [OPTIMIZER, STATE, "pipeline/tener_ner/model"])
 def test_damaged_checkpoint_falls_back(name: str, tmp_path: Path) -> None:
     config = make_config(tmp_path, "tener")
