@@ -116,7 +116,7 @@ def test_alternatives_of_empty_and_long_texts(trained: Language, copy_of: Copy) 
     assert len(doc._.ent_alternatives()) == 3
     assert doc._.ent_alternatives()[0][0] == doc._.char_ents
     nlp = copy_of(trained, max_length=2)  # what segments don't agree on may come to the same
-    flat(nlp).alternatives = 400
+    flat(nlp).alternatives, flat(nlp).temperature = 400, 2.0
     assert sum(share for _, share in nlp("上海北")._.ent_alternatives()) == pytest.approx(1)
 
 
