@@ -6,8 +6,6 @@ from typing import ClassVar, Literal
 from ..text.options import TableOptions
 from ..util.options import Options, option, options_factory
 
-Cell = Literal["lstm", "gru"]
-
 
 @dataclass(frozen=True)
 class CharLMOptions(Options):
@@ -15,7 +13,7 @@ class CharLMOptions(Options):
 
     block: ClassVar[str] = "char_generator, model.network"
 
-    cell: Cell = option("lstm", "cells of the recurrent layers", fixed=True)
+    cell: Literal["lstm", "gru"] = option("lstm", "cells of the recurrent layers", fixed=True)
     layers: int = option(1, "recurrent layers", min=1, fixed=True)
     width: int = option(256, "width of the recurrent layers", min=1, fixed=True)
     tied: bool = option(
@@ -68,12 +66,7 @@ class TextOptions(TableOptions):
 
 char_lm_options = options_factory(
     CharLMOptions,
-    "cell",
-    "layers",
-    "width",
-    "embed_dropout",
-    "hidden_dropout",
-    "output_dropout",
-    "ngrams",
+    *("cell", "layers", "width"),
+    *("embed_dropout", "hidden_dropout", "output_dropout", "ngrams"),
 )
 text_options = options_factory(TextOptions, "embed_width", "min_freq", "piece_length", "batch_size")

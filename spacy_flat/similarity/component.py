@@ -48,6 +48,7 @@ tok2vec = null
 @misc = "spacy-flat.PairTextOptions.v3"
 """
 PAIRS_AT_ONCE = 1000
+MAX_ALIGNED = 5000  # characters of a text; memory grows with their square
 FITTED = ("temperature", "cosine", "bias", "search_weights")  # to a network
 Probabilities = Float32s
 
@@ -144,9 +145,12 @@ class PairClassifier(LabelledPipe):
                 doc.cats.update(zip(self.labels, found.tolist(), strict=True))
 
     def align(self, left: Text, right: Text) -> Alignment:
-        """Align two texts, Docs or spans."""
+        """Align two texts, Docs or spans. Raises ValueError (F161) for very long ones."""
         self.require_initialised()
-        return align(self.model, self.read([two_texts(0, (left, right))]))
+        pair = two_texts(0, (left, right))
+        if (length := max(len(string_of(text)) for text in pair)) > MAX_ALIGNED:
+            raise ValueError(Errors.F161.format(length=length, limit=MAX_ALIGNED))
+        return align(self.model, self.read([pair]))
 
     def predict_pairs(self, pairs: Iterable[tuple[Text, Text]]) -> Probabilities:
         """Compare pairs of texts, Docs or spans.

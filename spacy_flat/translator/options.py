@@ -5,9 +5,6 @@ from typing import Any, ClassVar, Literal
 
 from ..util.options import Options, option, options_factory
 
-Norm = Literal["pre", "post"]
-Source = Literal["char"]
-
 
 @dataclass(frozen=True)
 class Seq2SeqOptions(Options):
@@ -15,18 +12,14 @@ class Seq2SeqOptions(Options):
     changed."""
 
     block: ClassVar[str] = "seq2seq_translator, model.network"
-    retired: ClassVar[dict[str, Any]] = {
-        "positions": "sinusoidal",
-        "tied": True,
-        "r_drop": 0.0,
-    }
+    retired: ClassVar[dict[str, Any]] = {"positions": "sinusoidal", "tied": True, "r_drop": 0.0}
 
     encoder_layers: int = option(4, "layers of the encoder", min=1, fixed=True)
     decoder_layers: int = option(2, "layers of the decoder", min=1, fixed=True)
     width: int = option(256, "width of the network; a multiple of num_heads", min=1, fixed=True)
     num_heads: int = option(4, "heads of each attention", min=1, fixed=True)
     ff_width: int = option(1024, "width of the feed-forward layers", min=1, fixed=True)
-    norm: Norm = option(
+    norm: Literal["pre", "post"] = option(
         "pre", "normalise before each sublayer, or after it, as in the paper (post)", fixed=True
     )
     dropout: float = option(
@@ -53,7 +46,7 @@ class TranslationOptions(Options):
     block: ClassVar[str] = "seq2seq_translator, model.text"
     retired: ClassVar[dict[str, Any]] = {"shared": False, "source_pieces": 8000}
 
-    source: Source = option("char", "what the source is read as", fixed=True)
+    source: Literal["char"] = option("char", "what the source is read as", fixed=True)
     char_min_freq: int = option(
         1,
         "occurrences of a known source character; 2 teaches what unknown ones are",

@@ -45,6 +45,11 @@ def test_an_empty_text_has_one_empty_unit(trained_pairs: Language, left: str, ri
     assert_right(found)
 
 
+def test_texts_that_would_fill_the_memory(trained_pairs: Language) -> None:
+    with pytest.raises(ValueError, match="F161"):
+        re2(trained_pairs).align("快", "快" * 5001)
+
+
 # The heat map
 
 
