@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby, islice, product
@@ -280,37 +280,37 @@ def _brackets(text: str) -> tuple[Ints, dict[int, int]]:
     """
     numbers = count(1)
     changes, values = [0], [0]
-    stack: list[list[int]] = []  # place, number before
+    stack: list[tuple[str, int, int, int]] = []  # mark, place, number before, `unmatched` then
+    opened: Counter[str] = Counter()  # the marks in it
     partners: dict[int, int] = {}
-    now = 0
+    now = place = unmatched = 0
     for match in BRACKET.finditer(text):
-        place, mark = match.start(), match.group().translate(_WIDTHS)
-        if stack and "\n" in text[stack[0][0] : place]:
+        last, place, mark = place, match.start(), match.group().translate(_WIDTHS)
+        if stack and "\n" in text[last:place]:
             stack.clear()
+            opened.clear()
             now = next(numbers)
             changes.append(place)
             values.append(now)
         opening = mark if mark in _QUOTES else _OPENING.get(mark, "")
-        open_marks = [text[start].translate(_WIDTHS) for start, _ in stack]
-        is_clean = True
-        if opening in open_marks:
-            depth = len(stack) - 1 - open_marks[::-1].index(opening)
-            is_clean = depth == len(stack) - 1
-            partner, before = stack[depth]
+        if opened[opening]:
+            is_clean = stack[-1][0] == opening
+            found = ""
+            while found != opening:
+                found, partner, before, then = stack.pop()
+                opened[found] -= 1
             partners[place], partners[partner] = partner, place
-            del stack[depth:]
-            now = before if is_clean else next(numbers)
+            now = before if is_clean and then == unmatched else next(numbers)
         elif _POSSESSIVE.match(text, place):
             continue
         else:
             is_clean = not opening or mark in _QUOTES
             partners[place] = -1
             if is_clean:
-                stack.append([place, now])
+                stack.append((mark, place, now, unmatched))
+                opened[mark] += 1
             now = next(numbers)
-        if not is_clean:
-            for each in stack:
-                each[1] = next(numbers)
+        unmatched += not is_clean
         changes.append(place + 1)
         values.append(now)
     lengths = np.diff([*changes, len(text) + 1])

@@ -3,6 +3,7 @@
 import tracemalloc
 from collections.abc import Sequence
 from functools import cache
+from time import process_time
 from typing import Any
 
 import pytest
@@ -221,3 +222,11 @@ def test_unmatched_brackets_at_the_ends_are_left_out() -> None:
     assert moved[0, 3] == moved[1, 4] == (1, 3)
     assert moved[0, 5] == (0, 4)
     assert not {(0, 4), (1, 3)} & moved.keys()
+
+
+def test_many_open_brackets_take_linear_time() -> None:
+    start = process_time()
+    rules = rules_of(Units.characters("（" * 10_000 + "]" * 10_000))
+    assert process_time() - start < 5  # it was 20 s
+    assert rules.partners is not None
+    assert (rules.partners == -1).all()
