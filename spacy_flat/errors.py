@@ -92,6 +92,8 @@ F108 {path}, line {line}: the {label} entity {surface!r} is not at {offsets}.{pr
   with --repair.
 F109 {path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity
   {other_surface!r}. Delete one, or keep the longer one with --repair.
+F114 {path}: each unit ends with its position in a word ({units} …), which would become text. Remove
+  the positions first, for example: sed -E 's/^(.)[0-9]/\\1/' IN > OUT
 F115 {path}: the units look like words of a language that is written with spaces ({units} …). Add
   --words to keep the spaces.
 F118 There is no {what} {name!r}. Choose one of: {names}.

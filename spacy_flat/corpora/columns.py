@@ -31,6 +31,7 @@ _SPACED = re.compile(r"(\s|\S+)\s+(?:.*\s)?(\S+)")
 TAG = re.compile(r"O|[BIMES]-(?:(?!\W[BIMES]-)[^\s\x00-\x1f])+")
 # Two letters, except Thai, Lao, Tibetan, Burmese, Khmer, kana, and Chinese characters.
 _SPACED_WORD = re.compile(rf"(?:(?![\u0e00-\u109f\u1780-\u17ff{UNSPACED_RANGES}])[^\W\d_]){{2}}")
+_POSITION = re.compile(r"\D\d")  # a character, and its place in a word
 _SENTENCE = re.compile(r"[^\W\d_].*[，。！？；]|[，。！？；].*[^\W\d_]")
 
 
@@ -58,7 +59,7 @@ class Sentence(NamedTuple):
 def read_columns(
     path: Path, scheme: Scheme, options: ConvertOptions, summary: Summary
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a column file. Raises ValueError (F102 to F105, F115)."""
+    """Yield the sentences of a column file. Raises ValueError (F102 to F105, F114, F115)."""
     check_words(path, options)
     for is_text, lines in groupby(column_lines(path), lambda line: bool(line[1])):
         if is_text:
@@ -96,10 +97,12 @@ def schemes_of(text: str) -> set[tuple[str, int]]:
 
 
 def check_words(path: Path, options: ConvertOptions) -> None:
-    """Raises ValueError (F115) if the units of the first lines are words that would be written
-    together."""
+    """Raises ValueError if the units of the first lines have positions (F114), as in Weibo, or are
+    words that would be written together (F115)."""
     columns = (split_columns(text) for _, text in column_lines(path))
     units = [row[0] for row in islice(columns, SAMPLE) if row]
+    if sum(bool(_POSITION.fullmatch(unit)) for unit in units) > 0.5 * len(units):
+        raise ValueError(Errors.F114.format(path=path, units=" ".join(units[:4])))
     spaced = sum(bool(_SPACED_WORD.search(unit)) for unit in units)
     if not options.words and spaced > 0.5 * len(units):
         raise ValueError(Errors.F115.format(path=path, units=" ".join(units[:4])))

@@ -164,6 +164,12 @@ def test_white_space(tmp_path: Path) -> None:
     assert entities(docs[0]) == [("乙", "X")]
 
 
+def test_units_with_positions(tmp_path: Path) -> None:
+    """As in Weibo: digits would become text in silence."""
+    with pytest.raises(ValueError, match=r"F114.*科0 技1"):
+        convert(tmp_path, "科0\tB-ORG\n技1\tI-ORG\n10\tO\n")
+
+
 @pytest.mark.parametrize(
     "text",
     [
