@@ -315,7 +315,7 @@ def _step(
 
 
 def _clip(optimizer: Optimizer, gradients: list[Tensor]) -> bool:
-    """Clip gradients in place; False where one is not finite."""
+    """Clip gradients in place, also by their common norm; False where one is not finite."""
     norm, clip_value = _norm(gradients), getattr(optimizer, "clip_value", 0.0)
     if not math.isfinite(norm):
         return False

@@ -109,10 +109,6 @@ class Units:
             strings = [_ZERO_WIDTH.sub("", string) or string for string in strings]
         return strings
 
-    def is_blank(self, start: int, end: int) -> bool:
-        """Whether units [start, end), at least one, are white space."""
-        return self.text[int(self.starts[start]) : int(self.ends[end - 1])].isspace()
-
     def to_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
         """Spans of units as spans of characters, stripped of white space, as spaCy requires."""
         return [
@@ -177,7 +173,7 @@ def split_texts(texts: Sequence[Units], max_length: int) -> list[Segment]:
         segment
         for number, text in enumerate(texts)
         for segment in split_units(number, text, max_length)
-        if not text.is_blank(segment.start, segment.end)
+        if text.to_characters([EntitySpan(segment.start, segment.end, "")])
     ]
 
 
