@@ -102,18 +102,16 @@ def writing(output: Path | None) -> Iterator[Write]:
     if output is None:
         yield show
         return
-    line = json_line if output.suffix == ".jsonl" else txt_line
     with replacing(output) as temporary, temporary.open("w", encoding="utf-8") as file:
-        yield lambda doc, translation: file.write(f"{line(doc.text, translation)}\n")
+        if output.suffix == ".jsonl":
+            yield lambda doc, found: file.write(f"{json_line(doc.text, found)}\n")
+        else:
+            yield lambda doc, found: file.write(f"{' '.join(found.text.splitlines())}\n")
 
 
 def show(doc: Doc, translation: Translation) -> None:
     msg.divider(doc.text)
     show_translation(doc)
-
-
-def txt_line(text: str, translation: Translation) -> str:
-    return " ".join(translation.text.splitlines())
 
 
 def json_line(text: str, translation: Translation) -> str:

@@ -99,10 +99,6 @@ def blank_line_poems(path: Path) -> Poems:
             yield numbered[0][0], [text for _, text in numbered]
 
 
-def record_poems(path: Path) -> Poems:
-    return parsed_records(path, lines_of, LAYOUT)
-
-
 def lines_of(record: Any) -> list[str]:
     """The lines of an object. Raises ValueError that says what is wrong with it."""
     if not isinstance(record, dict):
@@ -120,7 +116,7 @@ FORMATS: dict[str, CorpusFormat] = {
         "白日依山尽，黄河入海流。 ⏎ 欲穷千里目，更上一层楼。 ⏎⏎ 春眠…",
     ),
     "poems-jsonl": CorpusFormat(
-        partial(read_poems, cut=record_poems),
+        partial(read_poems, cut=partial(parsed_records, parse=lines_of, layout=LAYOUT)),
         '{"lines": ["白日依山尽，黄河入海流。", "欲穷千里目，…"]}',
     ),
     "lines": CorpusFormat(read_texts, "今天天气很好。 ⏎ 明天也是。"),

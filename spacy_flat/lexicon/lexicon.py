@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import Errors, Warnings
 from ..text.units import Simplifier
 from ..util.options import require_number, require_string
-from ..vectors import FLOAT32_MAX
+from ..vectors.files import FLOAT32_MAX
 from . import storage
 from .snapshot import PIECE, Matches, Snapshot
 from .word_lists import ADDED, NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words

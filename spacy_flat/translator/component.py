@@ -160,9 +160,9 @@ class Seq2SeqTranslator(NetworkPipe):
 
     def _known_names(self) -> NameTable:
         """Built once: with 100,000 names it takes half a second."""
-        made_of = self.cfg["names"], common_names(), self.featuriser.simplifier
+        made_of = names, simplifier = self.cfg["names"], self.featuriser.simplifier
         if self._table is None or self._table[0] != made_of:
-            self._table = made_of, NameTable(*made_of)
+            self._table = made_of, NameTable(names, common_names(), simplifier)
         return self._table[1]
 
     def _english_pipeline(self, name: str) -> Language:

@@ -7,18 +7,7 @@ from typing import Literal, Optional
 from ..errors import Errors
 from ..util.arrays import Float32s
 from ..util.files import require_exists
-from .files import FLOAT32_MAX, Keep, read_spacy, read_text
-
-__all__ = [
-    "FLOAT32_MAX",
-    "Keep",
-    "TextVectors",
-    "VectorFile",
-    "VectorSource",
-    "check_sources",
-    "check_unused",
-    "read_vectors",
-]
+from .files import Keep, read_spacy, read_text
 
 
 class TextVectors:
