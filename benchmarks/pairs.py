@@ -5,7 +5,7 @@
     python benchmarks/pairs.py --corpus afqmc --components.re2_similarity.model.text.inputs chars
 
 A corpus is a folder of train.spacy, dev.spacy and, where there is one, test.spacy, as written by
-`python -m spacy flat convert --corpus`. Systems:
+`scripts/convert.py`. Systems:
 
     re2      --config, with settings overridden as in `spacy train`
     textcat  spaCy's own, of `spacy init config -p textcat -o efficiency`, on the text of the pair

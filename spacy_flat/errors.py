@@ -87,6 +87,8 @@ F105 {path}, line {line}: the {label} entity that ends here has no closing {tag}
   name another --format, or close it with --repair.
 F107 {path}, line {line}: the {label} entity at {offsets} is empty, or outside the text of {length}
   characters.{kind} Correct the offsets, or treat such texts as not annotated with --repair.
+F106 {path}: the first column numbers the lines. It should have the characters or words: delete the
+  numbers.
 F108 {path}, line {line}: the {label} entity {surface!r} is not at {offsets}.{problem} Correct the
   offsets (ends are inclusive in CLUENER, otherwise exclusive), or treat such texts as not annotated
   with --repair.
@@ -282,8 +284,8 @@ F384 {path}: all checkpoints are damaged or missing. Delete the folder to start 
 F385 The Doc has no alternatives. Set `alternatives` of the entity recogniser to at least 1, as in
   nlp.get_pipe("flat_ner").alternatives = 2, and process the text again.
 F386 {label!r} can't be a label of entities: it marks words and spans that are none.
-F390 {path}, line {line}: more columns than in the header, or than question and answer without one.
-  Name the columns in the first line, one of them "question" (or 问题) and one "answer" (or 答案).
+F390 {path}, line {line}: can't tell which column the questions are. Name the columns in the first
+  line, one of them "question" (or 问题) and, if there are answers, one "answer" (or 答案).
 F392 The span {span} exceeds the text, which has {length} characters. Give (start, end, label) with
   0 <= start <= end <= {length}.
 F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new

@@ -37,7 +37,10 @@ def exiting(command: Callable[P, R]) -> Callable[P, R]:
             if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
                 msg.fail(Errors.F162.format(text=error.object[:60]), exits=1)
             if is_coded(error):
-                msg.fail(str(error), exits=1)
+                first, *lines = str(error).split("\n")
+                msg.fail(first)
+                print(*lines, sep="\n", file=sys.stderr)  # a list, which wasabi would wrap
+                sys.exit(1)
             if isinstance(error, OSError):
                 msg.fail(reason_of(error), exits=1)
             raise

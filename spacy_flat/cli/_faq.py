@@ -37,32 +37,37 @@ def read_faq(path: Path) -> list[FaqEntry]:
 
 
 def read_table(path: Path) -> Rows:
-    """The first line is a header if it names both columns. Without one, the question comes first,
-    then the answer.
+    """The first line is a header if it names both columns, or the question as a later one. Without
+    a header, the question comes first, then the answer.
 
-    Raises ValueError for a third column without a header (F390), and for wrong quotes (F152).
+    Raises ValueError if it isn't clear which column the questions are (F390), and for wrong quotes
+    (F152).
     """
     lines = (csv_lines if suffix_of(path) == ".csv" else tab_lines)(path)
     names = [QUESTION[0], ANSWER[0]]
     for number, (line, cells) in enumerate(lines):
         folded = [cell.strip().casefold() for cell in cells]
-        if number == 0 and {*folded} & {*QUESTION} and {*folded} & {*ANSWER}:
+        later = {*folded[1:]} & {*QUESTION}
+        both = {*folded} & {*QUESTION} and {*folded} & {*ANSWER}
+        is_header = number == 0 and bool(later or both)
+        if is_header:
             names = folded
-            continue
-        if len(cells) > len(names):
+        if len(cells) > len(names) or sum(name in QUESTION for name in names) != 1:
             raise ValueError(Errors.F390.format(path=path, line=line))
-        yield line, dict(zip(names, cells, strict=False))
+        if not is_header:
+            yield line, dict(zip(names, cells, strict=False))
 
 
 def entry_of(path: Path, line: Line, row: Any) -> FaqEntry:
-    """Raises ValueError (F336) for a row without a question, or with values that aren't texts."""
+    """Raises ValueError (F336) for a row without a question, or with values that aren't texts. A
+    question has a letter: numbers are another column."""
     row = row if isinstance(row, dict) else {}
     asked, answer = (
         next((row[name] for name in names if row.get(name)), "") for names in (QUESTION, ANSWER)
     )
     asked = asked if isinstance(asked, list) else [asked]
     if not all(isinstance(text, str) for text in (*asked, answer)) or not all(
-        map(str.strip, asked)
+        any(map(str.isalpha, text)) for text in asked
     ):
         raise ValueError(Errors.F336.format(path=path, line=line))
     return FaqEntry([" ".join(text.split()) for text in asked], answer.strip())

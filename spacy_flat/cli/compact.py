@@ -74,7 +74,7 @@ def compact(
         nlp.to_disk(temporary)
     rows = [(name, value, after.get(name, "")) for name, value in before.items()]
     msg.table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
-    if used:
+    if used and paths:
         msg.info(f"Kept rows that occur at least {used:,} times in the texts")
     msg.good(str(out))
 

@@ -67,7 +67,11 @@ def convert(
         coarse=entries(coarse),
         unannotated=several(unannotated),
     )
-    report(output_path, convert_file(input_path, output_path, options))
+    summary = convert_file(input_path, output_path, options)
+    report(output_path, summary)
+    if annotated := summary.labels.keys() & {*options.unannotated}:
+        labels = ", ".join(sorted(annotated))
+        msg.warn(f"--unannotated has {labels}, but the file has such entities. Check the labels.")
 
 
 def report(path: Path, summary: Summary, left_out: int = 0) -> None:

@@ -47,6 +47,8 @@ def search(
     from ..similarity.component import PairClassifier
 
     entries = read_faq(faq)
+    if len({tuple(entry.phrasings) for entry in entries}) * 2 < len(entries):
+        msg.warn(f"{faq}: most questions are the same. Are they another column?")
     if index is not None:
         check_folder(index)
     _, pipe = load_component(model, PairClassifier, component, device, PAIRS)

@@ -97,10 +97,12 @@ def schemes_of(text: str) -> set[tuple[str, int]]:
 
 
 def check_words(path: Path, options: ConvertOptions) -> None:
-    """Raises ValueError if the units of the first lines have positions (F114), as in Weibo, or are
-    words that would be written together (F115)."""
+    """Raises ValueError if the units of the first lines are the numbers of the lines (F106), have
+    positions (F114), as in Weibo, or are words that would be written together (F115)."""
     columns = (split_columns(text) for _, text in column_lines(path))
     units = [row[0] for row in islice(columns, SAMPLE) if row]
+    if units[:2] == ["1", "2"] and all(map(str.isdecimal, units)):
+        raise ValueError(Errors.F106.format(path=path))
     if sum(bool(_POSITION.fullmatch(unit)) for unit in units) > 0.5 * len(units):
         raise ValueError(Errors.F114.format(path=path, units=" ".join(units[:4])))
     spaced = sum(bool(_SPACED_WORD.search(unit)) for unit in units)

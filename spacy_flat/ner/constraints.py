@@ -181,8 +181,8 @@ BARRED = re.compile(
     rf"|</[A-Za-z][^<>]*>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})+\s*/?>|<[a-z][\w:.-]*\s*/?>"
 )
 
-_PAIRS = "()[]{}<>（）［］｛｝〈〉《》【】「」『』“”‘’"
-_WIDTHS = str.maketrans("（）［］｛｝＂＇", "()[]{}\"'")
+_PAIRS = "()[]{}<>（）［］｛｝＜＞〈〉《》【】〔〕〖〗「」『』｢｣«»“”‘’"
+_WIDTHS = str.maketrans("（）［］｛｝＜＞｢｣＂＇", "()[]{}<>「」\"'")
 _OPENING = dict(zip(_PAIRS.translate(_WIDTHS)[1::2], _PAIRS.translate(_WIDTHS)[::2], strict=True))
 _QUOTES = "\"'`"  # which open and close
 _LATIN = "A-Za-z\u00c0-\u024f"

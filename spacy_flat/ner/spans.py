@@ -1,7 +1,7 @@
 """Entities between characters and tokens: gold entities to characters, predicted ones to tokens."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -83,8 +83,8 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     `doc.spans["unknown"]`.
     unannotated: labels that are unknown everywhere, besides those in `doc._.unannotated_labels`.
 
-    Raises ValueError (F304) where the texts of both differ, TypeError (F026) for labels in one
-    string.
+    Raises ValueError (F304) where the texts of both differ in more than white space and case,
+    TypeError (F026) for labels in one string.
     """
     reference = example.reference
     spans = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in reference.ents]
@@ -95,11 +95,25 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     ]
     source, target = reference.text, example.predicted.text
     if source != target:
-        raise ValueError(Errors.F304.format(reference=source[:40], predicted=target[:40]))
+        spans, unknown = (_moved(each, source, target) for each in (spans, unknown))
     if target:
         labels = dict.fromkeys([*unannotated, *_listed(reference._.unannotated_labels)])
         unknown.extend(EntitySpan(0, len(target), label) for label in labels)
     return Annotation(spans, unknown, reference._.coarse_labels or {})
+
+
+def _moved(spans: Sequence[EntitySpan], source: str, target: str) -> list[EntitySpan]:
+    """Spans in a text that differs in white space and case only, as that of spaCy's
+    `Example.from_dict` with words."""
+    if "".join(source.split()).lower() != "".join(target.split()).lower():
+        raise ValueError(Errors.F304.format(reference=source[:40], predicted=target[:40]))
+    places = [place for place, char in enumerate(target) if not char.isspace()]
+    before = [0, *accumulate(not char.isspace() for char in source)]
+    return [
+        EntitySpan(places[before[start]], places[before[end] - 1] + 1, label)
+        for start, end, label in spans
+        if before[start] < before[end]
+    ]
 
 
 def unscored_labels(unannotated: Iterable[str], examples: Iterable[Example]) -> list[str]:

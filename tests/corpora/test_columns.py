@@ -184,6 +184,11 @@ def test_words_that_would_be_written_together(tmp_path: Path, text: str) -> None
     assert convert(tmp_path, text, words=True)[0]
 
 
+def test_numbers_of_lines_are_no_units(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="F106"):
+        convert(tmp_path, "1\t王\tB-PER\n2\t芳\tI-PER\n\n1\t去\tO\n")
+
+
 @pytest.mark.parametrize(
     ("text", "whole"),
     [

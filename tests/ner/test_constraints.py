@@ -216,6 +216,13 @@ def test_what_an_entity_is(text: str, entity: str, is_one: bool) -> None:
     assert allowed[start + len(entity), start] == is_one
 
 
+@pytest.mark.parametrize("pair", ["＜＞", "〔〕", "〖〗", "｢｣", "«»", "（)", "<＞"])
+def test_brackets_of_other_scripts_and_widths(pair: str) -> None:
+    allowed = rules_of(Units.characters(f"{pair[0]}张三{pair[1]}")).allowed
+    assert [allowed[3, 1], allowed[4, 0]] == [True, True]
+    assert [allowed[3, 0], allowed[4, 1]] == [False, False]
+
+
 def test_unmatched_brackets_at_the_ends_are_left_out() -> None:
     text = "（张三）】"
     moved = {(a, b): (c, d) for a, b, c, d in zip(*rules_of(Units.characters(text)).trims())}  # noqa: B905
