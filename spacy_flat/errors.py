@@ -144,7 +144,6 @@ F170 {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is n
   --repair, or accept any text, one per line, with --format lines.
 F173 An acrostic sets the first character of each line. Use either --prompt or --acrostic.
 F174 {option} has no effect on {kind}. Leave it out.
-F176 --add {value!r} has no word. Give WORD=TYPE, or only WORD.
 
 # F20x: weights and optimizers
 F200 Can't read the model: {reason}. The file is damaged, incomplete or from another package or

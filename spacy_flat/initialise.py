@@ -67,5 +67,5 @@ def _log(name: str, tables: Mapping[str, NewTable]) -> None:
     """Log the size of each table, and how much of the training texts has a pretrained vector."""
     for kind, table in tables.items():
         sizes = f"{len(table.vocab):,} {kind}, {table.vocab.n_trained:,} of them trained"
-        share = f"{table.coverage or 0:.1%} of the texts have pretrained vectors"
+        share = f"{table.coverage:.1%} of the texts have pretrained vectors"
         logger.info("%s: %s; %s", name, sizes, share)

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.training import Example
 
-TRUSTS = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 1.0)
-KINDS = {
-    "calibrate": "component to calibrate",
-    "lexicon": "component with a lexicon",
-}
 MIN_EXAMPLES = 100  # entities or pairs
 
 
@@ -43,23 +38,13 @@ def calibrate(
         list[str] | None,
         typer.Option("--also", metavar="DEV.spacy,...", help="Further examples"),
     ] = None,
-    words: Annotated[
-        Path | None,
-        typer.Option(
-            "--words",
-            "-w",
-            help="For flat_ner: names (word TAB frequency TAB type) to add to the lexicon, with "
-            "the trust that gives the best F1 on DEV.spacy",
-        ),
-    ] = None,
     device: Device = "",
 ) -> None:
     """Calibrate the probabilities of entities, or of the classes of pairs, and save the pipeline to
     OUT.
 
     Fits a temperature (Guo et al., 2017) to the examples of DEV.spacy and, for two classes of
-    pairs, the weight of the cosine of two texts, a bias and the threshold. For entities, --words
-    first adds a list of names; a table shows the F1 for each trust.
+    pairs, the weight of the cosine of two texts, a bias and the threshold.
 
     The report has the expected calibration error and the negative log-likelihood on the same
     examples, before and after.
@@ -68,18 +53,14 @@ def calibrate(
     from ..loading import load_on_device
 
     paths = [corpus, *map(Path, several(more))]
-    require_exists(*paths, *([words] if words else []))  # before the pipeline is loaded
+    require_exists(*paths)  # before the pipeline is loaded
     nlp = load_on_device(model, device)
     check_target(output, nlp.path)
-    needed = "lexicon" if words else "calibrate"
-    able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, needed)}
-    pipe: Any = choose(able, component, model, KINDS[needed])
+    able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
+    pipe: Any = choose(able, component, model, "component to calibrate")
     examples = [each for path in paths for each in read_examples(path, nlp)]
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
-    if words is not None:
-        msg.divider(f"Words of {words.name}")
-        fit_trust(pipe, examples, words)
     found = pipe.calibrate(examples)
     pipe.write_settings(nlp.get_pipe_config(pipe.name))
     with replacing(output) as temporary:
@@ -113,22 +94,3 @@ def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
         docs = nlp.pipe([example.predicted for example in examples])
         for example, doc in zip(examples, docs, strict=True):
             example.predicted = doc
-
-
-def fit_trust(pipe: Any, examples: Sequence[Example], words: Path) -> None:
-    """Add the words with the trust that has the best F1 of entities, and print the F1 of each. Of
-    equally good ones, choose the component's own trust if it is among them, or else the lowest.
-    Components after this one don't count."""
-    from spacy.training import Example
-
-    current, scores = pipe.trust, {}
-    for trust in sorted({*TRUSTS, current}):
-        pipe.lexicon.update(words, trust=trust)
-        copies = [Example(example.predicted.copy(), example.reference) for example in examples]
-        docs = [example.predicted for example in copies]
-        pipe.set_annotations(docs, pipe.predict(docs))
-        scores[trust] = pipe.score(copies)["ents_f"] or 0.0
-    best = max((current, *TRUSTS), key=lambda trust: scores[trust])
-    pipe.lexicon.update(words, trust=best)
-    marked = [(t, f"{100 * score:.2f}{' *' * (t == best)}") for t, score in scores.items()]
-    msg.table(marked, header=("trust", "F1 of entities"), divider=True)

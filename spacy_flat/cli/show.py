@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,11 +91,9 @@ def write(path: Path, picture: str) -> None:
 def add_words(nlp: Language, model: str, words: tuple[str, ...], trust: float | None) -> None:
     """Add each WORD=TYPE or WORD to the pipeline's lexicon.
 
-    Raises as `able` and `Lexicon.add`, and ValueError without a word (F176)."""
+    Raises as `able` and `Lexicon.add`."""
     for entry in words:
         word, _, type_ = map(str.strip, entry.partition("="))
-        if not word:
-            raise ValueError(Errors.F176.format(value=entry))
         able(nlp, model, "lexicon", LEXICON).lexicon.add([word], type=type_, trust=trust)
 
 
@@ -117,7 +114,8 @@ def show_doc(doc: Doc, compares: bool) -> None:
         show_translation(doc)
     if pair and doc.cats:
         labels = sorted(doc.cats.items(), key=lambda item: -item[1])
-        show_table(("label", "score"), [(label, f"{value:.4f}") for label, value in labels])
+        rows = [(label, f"{value:.4f}") for label, value in labels]
+        msg.table(rows, header=("label", "score"), divider=True)
     elif compares and not pair:
         msg.text("no pair: put one TAB between two texts")
     elif doc.ents:
@@ -126,18 +124,13 @@ def show_doc(doc: Doc, compares: bool) -> None:
         msg.text("no entities")
 
 
-def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table. Chinese text stands in its last column, as it is wider than wasabi counts."""
-    msg.table(rows, header=header, divider=True)
-
-
 def show_entities(doc: Doc) -> None:
-    rows = []
+    rows = []  # Chinese text stands in the last column, as it is wider than wasabi counts
     for ent in doc.ents:
         share = ent._.confidence if ent.has_extension("confidence") else None
         cells = (ent.label_, f"{share:.3f}" if share else "", ent.text)
         rows.append((f"{ent.start_char}–{ent.end_char}", *cells))
-    show_table(("characters", "label", "confidence", "entity"), rows)
+    msg.table(rows, header=("characters", "label", "confidence", "entity"), divider=True)
 
 
 def show_probability(doc: Doc) -> None:
@@ -164,4 +157,4 @@ def show_translation(doc: Doc) -> None:
         for ent in doc._.translation_ents
     ]
     if rows:
-        show_table(("characters", "label", "entity", "source"), rows)
+        msg.table(rows, header=("characters", "label", "entity", "source"), divider=True)

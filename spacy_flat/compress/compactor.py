@@ -159,7 +159,8 @@ class TableCompactor:
         for name, counts in self.counts.items():
             vocab: TableVocab = getattr(self.featuriser, name)
             chosen = counts[vocab.ids] >= min_count
-            vocabs[name], rows[name] = vocab.select(chosen), vocab.ids[chosen]
+            vocabs[name] = TableVocab.build(vocab.hashes[:0], vocab.hashes[chosen])
+            rows[name] = vocab.ids[chosen]
         self.model.attrs["featuriser"] = self.featuriser.compact(vocabs)
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, bits)

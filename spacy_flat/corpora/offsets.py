@@ -68,8 +68,7 @@ class Mention(NamedTuple):
         differ in white space and normalisation, as in exports of Label Studio."""
         if not 0 <= self.start < self.end <= len(text):
             return False
-        found = text[self.start : self.end]
-        return self.surface in (None, found) or _folded(self.surface or "") == _folded(found)
+        return self.surface is None or _folded(self.surface) == _folded(text[self.start : self.end])
 
 
 def read_offsets(path: Path, summary: Summary) -> Iterator[Sentence]:
@@ -136,14 +135,10 @@ def _placed(
 def _by_kind(text: str, mentions: Sequence[Mention]) -> tuple[str, Sequence[Mention]]:
     """Recognise offsets of another kind, if all of a record fit it: its description, and the
     mentions with offsets in characters."""
-    kinds = {}
-    in_utf16 = list(accumulate((1 + (char > "\uffff") for char in text), initial=0))
-    if len(text) < in_utf16[-1]:
-        at = {unit: place for place, unit in enumerate(in_utf16)}
-        kind = " The offsets count UTF-16 code units, as in JavaScript."
-        kinds[kind] = [
-            m._replace(start=at.get(m.start, -1), end=at.get(m.end, -1)) for m in mentions
-        ]
+    in_utf16 = accumulate((1 + (char > "\uffff") for char in text), initial=0)
+    at = {unit: place for place, unit in enumerate(in_utf16)}
+    in_characters = [m._replace(start=at.get(m.start, -1), end=at.get(m.end, -1)) for m in mentions]
+    kinds = {" The offsets count UTF-16 code units, as in JavaScript.": in_characters}
     if all(mention.surface for mention in mentions):
         for (left, right), kind in SHIFTS.items():
             kinds[kind] = [m._replace(start=m.start + left, end=m.end + right) for m in mentions]

@@ -46,11 +46,6 @@ class TableVocab:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def select(self, chosen: Bools) -> "TableVocab":
-        """The chosen [N] hashes under new ids from 1, none of them trained."""
-        hashes = self.hashes[chosen]
-        return TableVocab(hashes, np.arange(1, len(hashes) + 1), 0)
-
     def look_up(self, hashes: Hashes, hash_unknowns: bool = False) -> Ints:
         """[N] hashes → [N] ids, for unknown ones 0, or -1 to -2¹⁴ by their hashes."""
         unknown = np.zeros(len(hashes), dtype=np.int64)
@@ -101,12 +96,12 @@ class Pretrained(NamedTuple):
 class NewTable:
     """An embedding table to build.
 
-    coverage: the share of the training texts with a pretrained vector; None without any.
+    coverage: the share of the training texts with a pretrained vector.
     """
 
     vocab: TableVocab
     pretrained: Pretrained
-    coverage: float | None = None
+    coverage: float
 
     @classmethod
     def build(
@@ -114,12 +109,11 @@ class NewTable:
     ) -> "NewTable":
         """counts: of hashes in the training texts."""
         frequent = np.array([code for code, n in counts.items() if n >= min_freq], dtype=np.uint64)
-        coverage = None
-        if known := pretrained.hashes.tolist():
-            coverage = sum(counts[code] for code in known) / max(1, counts.total())
+        known = sum(counts[code] for code in pretrained.hashes.tolist())
         if not options.fine_tune:
             frequent = np.setdiff1d(frequent, pretrained.hashes)
-        return cls(TableVocab.build(frequent, pretrained.hashes), pretrained, coverage)
+        vocab = TableVocab.build(frequent, pretrained.hashes)
+        return cls(vocab, pretrained, known / max(1, counts.total()))
 
     # `options` has the fields of UnitOptions that the table needs.
 
@@ -141,7 +135,7 @@ class NewTable:
         counts = count_codes(hash_words(words, options))
         found = source.read() if source is not None else None
         hashes = hash_words(found.keys if found is not None else [], options)
-        pretrained = select_vectors(found, hashes, np.arange(len(hashes)), options)
+        pretrained = select_vectors(found, hashes, options)
         return cls.build(counts, options.word_min_freq, pretrained, options)
 
     @property
@@ -167,14 +161,12 @@ class Vocabulary(NamedTuple):
     tables: dict[str, NewTable]
 
 
-def select_vectors(
-    found: TextVectors | None, hashes: Hashes, rows: Ints, options: TableOptions
-) -> Pretrained:
-    """hashes[i] is that of vector number rows[i]; the first of equal hashes counts."""
+def select_vectors(found: TextVectors | None, hashes: Hashes, options: TableOptions) -> Pretrained:
+    """hashes[i] is that of vector number i; the first of equal hashes counts."""
     if found is None:
         return Pretrained(hashes[:0], np.zeros((0, options.embed_width), dtype=np.float32))
     hashes, first = np.unique(hashes, return_index=True)
-    vectors = found.data[rows[first]]
+    vectors = found.data[first]
     if options.normalise_embeddings:
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     return Pretrained(hashes, vectors)
@@ -186,11 +178,10 @@ def character_vectors(
     """The pretrained vectors of characters (size 1) or bigrams (size 2)."""
     found = source.read(lambda key: len(key) == size) if source is not None else None
     keys = found.keys if found is not None else []
-    rows = np.array([row for row, key in enumerate(keys) if len(key) == size], dtype=np.int64)
-    codes = hash_characters("".join(keys[row] for row in rows), normalise_numbers)
+    codes = hash_characters("".join(keys), normalise_numbers)
     if size == 2:
-        codes = hash_bigrams(codes, rows[:0])[::2]
-    return select_vectors(found, codes, rows, options)
+        codes = hash_bigrams(codes, np.arange(0))[::2]
+    return select_vectors(found, codes, options)
 
 
 def count_characters(

@@ -70,14 +70,13 @@ def option(
 class Options:
     """A block of options that validates itself.
 
-    block: the component, and the place of the block in its config; "" if it isn't in a config.
+    block: the component, and the place of the block in its config.
     retired: options of earlier versions, which a config may still name with these values.
 
-    Raises ValueError (F305, or F341 for a block that isn't in a config) for a value of another type
-    and for a number out of its bounds.
+    Raises ValueError (F305) for a value of another type and for a number out of its bounds.
     """
 
-    block: ClassVar[str] = ""
+    block: ClassVar[str]
     retired: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
@@ -89,9 +88,8 @@ class Options:
         """Raises ValueError as the class where an option is not right."""
         if not right:
             value = getattr(self, name)
-            error = Errors.F305 if self.block else Errors.F341
             words = {"block": self.block, "name": name, "value": value, "wanted": wanted}
-            raise ValueError(error.format(**words))
+            raise ValueError(Errors.F305.format(**words))
 
     def fixed(self) -> dict[str, Any]:
         """The options that a trained network relies on."""

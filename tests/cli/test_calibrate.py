@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import commands
 import pytest
@@ -13,9 +12,6 @@ from commands import said
 from similarity.conftest import PAIRS, LabelledPair, examples_of, re2
 from spacy.language import Language
 from spacy.tokens import DocBin
-from spacy.training import Example
-
-from spacy_flat.cli.calibrate import fit_trust
 
 run = partial(said, "calibrate")
 failure = partial(commands.failure, "calibrate")
@@ -55,17 +51,6 @@ def test_a_calibrated_copy(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> N
     # The pipeline itself is as it was, and nothing else is left.
     assert re2(spacy.load(pairs_pipeline)).temperature == 1.0
     assert [path.name for path in output.parent.iterdir()] == ["calibrated"]
-
-
-def test_words_get_the_best_trust(mini_project: Path, tmp_path: Path) -> None:
-    """The lowest of equally good ones; the highest would be 1."""
-    nlp = spacy.load(mini_project / "training/zh_flat_demo/model-best")
-    pipe: Any = nlp.get_pipe("flat_ner")
-    example = Example.from_dict(nlp.make_doc("看书"), {"entities": [(0, 2, "LOC")]})
-    words = tmp_path / "words.txt"
-    words.write_text("看书\t\tLOC\n", "utf-8")
-    fit_trust(pipe, [example], words)
-    assert 0 < pipe.lexicon.entry("看书").trust < 1
 
 
 def test_whole_or_not_at_all(

@@ -1,14 +1,10 @@
 """Probabilities of entities, alternatives, thresholds, and temperature."""
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
-import spacy
-from commands import said
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, Span
 
 from spacy_flat.ner import constraints
 from spacy_flat.ner.decoding import MIN_PROBABILITY
@@ -165,7 +161,7 @@ def test_settings_for_unknown_labels(nlp: Language) -> None:
         assert f"have: {label}." in str(warning.message)
 
 
-def test_calibrate(nlp: Language, tmp_path: Path) -> None:
+def test_calibrate(nlp: Language) -> None:
     ner = flat(nlp)
     before = found(nlp, UNSURE)
     examples = examples_of(nlp)
@@ -193,22 +189,3 @@ def test_calibration_counts_what_is_found(
     assert report.entities == len(example.reference.ents) == 6
     monkeypatch.setattr(constraints, "BARRED", re.compile("[上海]"))
     assert flat(nlp).calibrate([example]).entities == len(nlp(text).ents) == 3
-
-
-def saved(nlp: Language, docs: list[Doc], folder: Path) -> tuple[Path, Path, Path]:
-    """The arguments of the command: a pipeline, examples, and where to."""
-    nlp.to_disk(folder / "nlp")
-    DocBin(docs=docs).to_disk(folder / "dev.spacy")
-    return folder / "nlp", folder / "dev.spacy", folder / "out"
-
-
-def test_trust_is_fitted(trained: Language, tmp_path: Path) -> None:
-    docs = [trained.make_doc("今天没有新闻。"), *(eg.reference for eg in examples_of(trained))]
-    docs[0].ents = [Span(docs[0], 4, 6, "ORG")]  # type: ignore[assignment]
-    paths = saved(trained, docs, tmp_path)
-    (tmp_path / "names.txt").write_text("新闻\t\tORG\n", encoding="utf-8")
-    shown = said("calibrate", *paths, "--words", tmp_path / "names.txt")
-    assert " *" in shown
-    assert "don't show" not in shown
-    lexicon: Any = flat(spacy.load(paths[2])).lexicon  # type: ignore[attr-defined]
-    assert lexicon.snapshot.trusts[lexicon.index("新闻")] > 0.5

@@ -229,5 +229,5 @@ def _table_of_words(
     counts = count_codes(lexicon.match(texts).words)
     found = source.read(lexicon.__contains__) if source is not None else None
     ids = np.array([lexicon.index(key) for key in found.keys] if found else [], dtype=np.uint64)
-    pretrained = select_vectors(found, ids, np.arange(len(ids)), options)
+    pretrained = select_vectors(found, ids, options)
     return NewTable.build(counts, options.word_min_freq, pretrained, options)
