@@ -36,16 +36,6 @@ LATIN = 3.0  # characters of a token, where most are words in Latin letters
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 
-def mean_loss(
-    found: Sequence[tuple[float, "Tensor"]], n_predicted: int
-) -> tuple[float, list["Tensor"]]:
-    """The mean loss over all predictions, and its gradients, from the sums of the batches."""
-    return (
-        sum(loss for loss, _ in found) / max(1, n_predicted),
-        [gradient / n_predicted for _, gradient in found],
-    )
-
-
 class Setting:
     """A setting of a component: an attribute that is checked and saved. Without `__get__`, Python
     reads it from the component's `__dict__`."""
@@ -308,11 +298,7 @@ def register_factory(
 
 
 def _plain(value: object) -> object:
-    """The value as in JSON; a pipeline isn't saved."""
-    if isinstance(value, Language):
-        return None
-    if isinstance(value, Path):
-        return str(value)
+    """The value as in JSON."""
     return list(value) if isinstance(value, tuple) else value
 
 

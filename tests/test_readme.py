@@ -22,7 +22,6 @@ from spacy.cli._util import parse_config_overrides
 from spacy.tokens import DocBin
 from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import Config
-from translator.conftest import english
 from typer.testing import CliRunner
 from weasel.cli.run import project_run
 from weasel.util.config import parse_config_overrides as parse_project_overrides
@@ -84,8 +83,6 @@ def start(
     alone = spacy.load(translation_pipeline)
     alone.remove_pipe("entity_ruler")
     alone.to_disk(translations / "model-best")
-    (folder / "training/en_tener_demo_en").mkdir()
-    english().to_disk(folder / "training/en_tener_demo_en/model-best")
     shutil.copytree(ROOT / "assets/demo_parallel", folder / "assets/demo_parallel")
     for name in ("zh_en.tsv", "zh_en.dev.tsv"):
         shutil.copy(ROOT / "assets/demo_parallel/dev.tsv", folder / name)

@@ -153,7 +153,7 @@ def show_translation(doc: Doc) -> None:
     """Print a translation, and a table of its entities with their source."""
     typer.echo(doc._.translation)
     rows = [
-        (f"{ent.start}–{ent.end}", ent.label, ent.text, doc.text[slice(*ent.source or (0, 0))])
+        (f"{ent.start}–{ent.end}", ent.label, ent.text, doc.text[slice(*ent.source)])
         for ent in doc._.translation_ents
     ]
     if rows:

@@ -50,9 +50,6 @@ def translate(
     glossary: Annotated[
         Path | None, typer.Option(help="List of terms: term TAB translation", exists=True)
     ] = None,
-    entities: Annotated[
-        str, typer.Option(help="Pipeline that finds the entities of the translations")
-    ] = "",
     device: Device = "",
     component: Component = "",
 ) -> None:
@@ -81,7 +78,6 @@ def translate(
     )
     translator.beam = beam or translator.beam
     translator.names = {**translator.names, **name_list(names)}
-    translator.entities = entities or translator.entities
     before = nlp.pipe_names[: nlp.pipe_names.index(translator.name)]
     with writing(output) as write, tqdm(unit=" lines", disable=output is None) as bar:
         for batch in minibatch(chain([first], wanted), 256):  # type: ignore[no-untyped-call]

@@ -170,10 +170,9 @@ def translate(nlp: Language, pipe: Seq2SeqTranslator) -> None:
     doc = nlp(st.text_area("Text", "王小明住在上海。", max_chars=MAX_LENGTH))
     st.text(doc._.translation)
     if ents := doc._.translation_ents:
-        sources = [doc.text[slice(*ent.source)] if ent.source else "" for ent in ents]
         rows = [
-            {"text": ent.text, "label": ent.label, "source": source}
-            for ent, source in zip(ents, sources, strict=True)
+            {"text": ent.text, "label": ent.label, "source": doc.text[slice(*ent.source)]}
+            for ent in ents
         ]
         st.dataframe(rows, hide_index=True)
 

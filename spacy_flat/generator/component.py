@@ -2,26 +2,23 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors
-from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
+from ..pipe import NetworkPipe, Scorer, register_factory, setting
 from ..util.options import check_of, require, require_count, require_string
 from ..vectors import VectorSource, check_sources
 from .forms import Form, form_of
-from .model import Predictions, initialise, network_of
+from .model import initialise, network_of
 from .poems import ANY, Poem, given_characters, signs, write_poems
 from .proofreading import suspicious_characters
 from .sampling import Sampling, seeds_of_texts
 from .scores import TextScore, score_perplexity, score_texts, set_scores
 from .writing import write
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 DEFAULT_MODEL = """
 [model]
@@ -176,17 +173,6 @@ class CharGenerator(NetworkPipe):
                 scores, state = network(piece, state)
                 self.backward(network.loss(scores, piece.targets) * scale, losses)
         return True
-
-    def get_loss(
-        self, examples: Iterable[Example], scores: Predictions
-    ) -> tuple[float, list["Tensor"]]:
-        """The mean negative log-likelihood of the texts' characters and ends, and its gradient for
-        the scores of each piece. Doesn't change the component."""
-        network, found, n_predicted = network_of(self.model), [], 0
-        for piece, logits in scores:
-            found.append(network.loss_gradient(logits, piece.targets))
-            n_predicted += len(piece.targets)
-        return mean_loss(found, n_predicted)
 
     def initialize(
         self,

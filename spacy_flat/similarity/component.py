@@ -16,7 +16,7 @@ from thinc.api import set_dropout_rate
 from ..errors import Errors
 from ..initialise import initialise_network
 from ..nn.model import tok2vec_of
-from ..pipe import LabelledPipe, Scorer, mean_loss, register_factory, setting
+from ..pipe import LabelledPipe, Scorer, register_factory, setting
 from ..text import jieba  # noqa: F401 (pickles its tokenizer)
 from ..text.tok2vec import backprop_zeros
 from ..util.arrays import Float32s
@@ -337,7 +337,8 @@ class PairClassifier(LabelledPipe):
         _, gold = self._gold(list(examples))
         network = network_of(self.model)
         found = [network.loss_gradient(outputs, gold[numbers]) for numbers, outputs in scores]
-        return mean_loss(found, len(gold))
+        mean = sum(loss for loss, _ in found) / max(1, len(gold))
+        return mean, [gradient / len(gold) for _, gradient in found]
 
     def _gold(self, examples: Iterable[Example]) -> tuple[list[Pair], NDArray[Any]]:
         """The pairs with gold labels, and their numbers of classes, or their scores."""

@@ -1,32 +1,28 @@
 """`seq2seq_translator`: a spaCy component that translates."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import spacy
 from spacy.language import Language
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors, Warnings
-from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
+from ..pipe import NetworkPipe, Scorer, register_factory, setting
 from ..text.units import EntitySpan, Units
 from ..util.messages import logger
 from ..util.options import Check, require, require_string
 from .decoding import BeamSearch
 from .featuriser import TranslationFeaturiser
-from .model import BatchScores, IdPair, batches, initialise, network_of
+from .model import IdPair, batches, initialise, network_of
 from .names import NameTable, Placeholder, common_names, is_name_list
 from .placeholders import entity_names, placeholders, with_terms
-from .scores import TranslationEnt, is_scored_only, score_translations
+from .scores import is_scored_only, score_translations
 from .training import Texts, all_texts, encode, joined
 from .writing import Translation, translate
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 DEFAULT_MODEL = """
 [model]
@@ -58,8 +54,6 @@ class Seq2SeqTranslator(NetworkPipe):
         placeholders: names of the list, words in Latin letters and numbers.
     join_rate: share of training pairs to join with the one before, so that the network learns
         longer texts with more names.
-    entities: name or path of a pipeline, loaded on first use, whose entities of the translation
-        join `doc._.translation_ents`.
     """
 
     beam: int = setting(1, min=1, max=100)
@@ -69,18 +63,18 @@ class Seq2SeqTranslator(NetworkPipe):
     carry_names: bool = setting(True)
     placeholder_rate: float = setting(0.5, min=0, max=1)
     join_rate: float = setting(0.0, min=0, max=1)
-    entities: str | None = setting(None)
 
     def __init__(
         self,
         *args: Any,
         scorer: Scorer | None = score_translations,
-        pinyin: Literal[True] = True,  # in configs of earlier versions
+        # In configs of earlier versions
+        pinyin: Literal[True] = True,
+        entities: None = None,
         **settings: Any,
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self.cfg["names"] = {}
-        self._loaded: tuple[str, Language] | None = None
         self._table: tuple[tuple[Any, ...], NameTable] | None = None
         self._warned = False  # of missing entities
 
@@ -122,8 +116,7 @@ class Seq2SeqTranslator(NetworkPipe):
         glossary: terms and their translations. If terms and names overlap, the longest counts.
 
         Raises ValueError without a network (F303) and for another glossary (F341); TypeError for a
-        single string (F026) and anything but texts (F028); OSError if the pipeline of `entities` is
-        missing; ImportError (F030) without pypinyin.
+        single string (F026) and anything but texts (F028); ImportError (F030) without pypinyin.
         """
         if isinstance(texts, str | Doc) or not isinstance(texts, Iterable):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
@@ -143,11 +136,7 @@ class Seq2SeqTranslator(NetworkPipe):
             for text, own in zip(texts, units, strict=True)
             for names in [self._names_of(text, own, known)]
         ]
-        found = translate(self.model, units, carried, how)
-        if self.entities is None:
-            return found
-        docs = self._english_pipeline(self.entities).pipe([each.text for each in found])
-        return [_with_ents(each, doc.ents) for each, doc in zip(found, docs, strict=True)]
+        return translate(self.model, units, carried, how)
 
     def _names_of(self, text: str | Doc, units: Units, known: NameTable) -> list[Placeholder]:
         if isinstance(text, str) or not self.carry_names:
@@ -164,11 +153,6 @@ class Seq2SeqTranslator(NetworkPipe):
         if self._table is None or self._table[0] != made_of:
             self._table = made_of, NameTable(names, common_names(), simplifier)
         return self._table[1]
-
-    def _english_pipeline(self, name: str) -> Language:
-        if self._loaded is None or self._loaded[0] != name:
-            self._loaded = name, spacy.load(name)
-        return self._loaded[1]
 
     # Scoring
 
@@ -215,18 +199,6 @@ class Seq2SeqTranslator(NetworkPipe):
         pairs = (encode(each, featuriser, names, share) for each in short)
         return [pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest + 2]
 
-    def get_loss(
-        self, examples: Iterable[Example], scores: Iterator[BatchScores]
-    ) -> tuple[float, list["Tensor"]]:
-        """The mean loss of the translations' pieces and ends, and its gradient for the scores of
-        each batch. Doesn't change the component."""
-        network = network_of(self.model)
-        found, n_predicted = [], 0
-        for batch, logits in scores:
-            found.append(network.loss_gradient(logits, batch.targets))
-            n_predicted += len(batch.targets)
-        return mean_loss(found, n_predicted)
-
     def initialize(
         self,
         get_examples: Callable[[], Iterable[Example]],
@@ -270,15 +242,3 @@ make_seq2seq_translator = register_factory(
     # Not "bleu" and "chrf", which would be 0 in meta.json where dev is not decoded.
     score_weights={"translation_log_prob": 1.0},
 )
-
-
-def _with_ents(translation: Translation, ents: Iterable[Span]) -> Translation:
-    """Add the entities of a translation that don't overlap with carried ones."""
-    carried = translation.ents
-    others = [
-        TranslationEnt(ent.text, ent.label_, ent.start_char, ent.end_char)
-        for ent in ents
-        if all(ent.end_char <= own.start or own.end <= ent.start_char for own in carried)
-    ]
-    in_order = sorted([*carried, *others], key=lambda ent: (ent.start, ent.end))
-    return replace(translation, ents=tuple(in_order))

@@ -49,11 +49,6 @@ class Source(NamedTuple):
     ids: Ints
     n_names: int = 0
 
-    @property
-    def key(self) -> bytes:
-        """Equal for equal sentences."""
-        return self.ids.tobytes()
-
 
 class Hypothesis(NamedTuple):
     """A translation of a sentence.

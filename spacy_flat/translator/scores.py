@@ -31,7 +31,7 @@ class TranslationEnt(NamedTuple):
     label: str
     start: int
     end: int
-    source: tuple[int, int] | None = None
+    source: tuple[int, int]
 
 
 def score_translations(
@@ -109,7 +109,7 @@ def is_scored_only(doc: Doc) -> bool:
 def _get_ents(doc: Doc) -> tuple[TranslationEnt, ...]:
     # `Doc.from_bytes` makes lists of tuples.
     return tuple(
-        TranslationEnt(text, label, start, end, source and tuple(source))
+        TranslationEnt(text, label, start, end, tuple(source))
         for text, label, start, end, source in doc.user_data.get(_KEY, ())
     )
 

@@ -54,7 +54,7 @@ def translate(
         for text, own in zip(texts, parts, strict=True)
     ]
     # Translate equal sentences once.
-    distinct = {source.key: source for own in sources for source in own if source}
+    distinct = {source.ids.tobytes(): source for own in sources for source in own if source}
     best = dict(zip(distinct, generate(model, list(distinct.values()), how), strict=True))
     translations = []
     for text, own_parts, own_sources in zip(texts, parts, sources, strict=True):
@@ -62,8 +62,9 @@ def translate(
         for part, source in zip(own_parts, own_sources, strict=True):
             stretches = _copied(text.visible, part)
             if source:
-                score += best[source.key].score
-                stretches = featuriser.stretches(best[source.key].ids)
+                found = best[source.ids.tobytes()]
+                score += found.score
+                stretches = featuriser.stretches(found.ids)
             written.append(with_names(stretches, part.names))
         translations.append(_joined(text, own_parts, score, written))
     return translations

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-import spacy
 from blocks import pipe_config
 from learning import settle
 from ner.conftest import blank
@@ -131,14 +130,6 @@ def with_recogniser() -> Language:
         for name, label in (("王芳", "PER"), ("北京", "LOC"))
     ]
     nlp.add_pipe("entity_ruler", first=True).add_patterns(patterns)  # type: ignore[attr-defined]
-    return nlp
-
-
-def english() -> Language:
-    """A pipeline that finds entities of translations."""
-    nlp = spacy.blank("en")
-    patterns = [{"label": "GPE", "pattern": "Beijing"}, {"label": "DRINK", "pattern": "tea"}]
-    nlp.add_pipe("entity_ruler").add_patterns(patterns)  # type: ignore[attr-defined]
     return nlp
 
 

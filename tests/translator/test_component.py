@@ -20,7 +20,6 @@ from .conftest import (
     Copy,
     add,
     blank,
-    english,
     examples_of,
     translator,
     with_ents,
@@ -87,6 +86,8 @@ def test_characters_of_zero_width(trained: Language) -> None:
     (found,) = translator(trained).translate([doc])
     assert found.text == "Wang Fang likes Beijing."
     assert [(ent.text, ent.source) for ent in found.ents] == [("Wang Fang", (1, 4))]
+    again = Doc(doc.vocab).from_bytes(translator(trained)(doc).to_bytes())
+    assert again._.translation_ents == found.ents
 
 
 # Names
@@ -105,7 +106,7 @@ def test_brackets_around_names(trained: Language, text: str, translation: str) -
     (found,) = translator(trained).translate([doc])
     assert found.text == translation
     assert [found.text[ent.start : ent.end] for ent in found.ents] == ["Wang Fang", "Beijing"]
-    assert [doc.text[slice(*ent.source)] for ent in found.ents if ent.source] == ["王芳", "北京"]
+    assert [doc.text[slice(*ent.source)] for ent in found.ents] == ["王芳", "北京"]
 
 
 def test_names_change_at_once(trained: Language, copy_of: Copy) -> None:
@@ -150,36 +151,12 @@ def test_terms_of_a_glossary(trained: Language) -> None:
     assert [each.text for each in copied] == texts[2:]
 
 
-# Entities of the translation
-
-
-def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
-    english().to_disk(tmp_path / "en")
-    nlp = copy_of(trained)
-    text = "王芳喜欢北京。我喜欢茶。"
-    expected = [("Wang Fang", "PER", (0, 2)), ("Beijing", "GPE", None), ("tea", "DRINK", None)]
-    translator(nlp).entities = str(tmp_path / "en")
-    for again in (nlp, copy_of(nlp)):
-        doc = translator(again)(with_ents(again, text, ("王芳", "PER")))
-        ents = doc._.translation_ents
-        assert [(ent.text, ent.label, ent.source) for ent in ents] == expected
-        places = [slice(ent.start, ent.end) for ent in ents]
-        assert [doc._.translation[place] for place in places] == [ent.text for ent in ents]
-    # What was carried through is not found a second time.
-    doc = translator(nlp)(with_ents(nlp, text, ("北京", "LOC")))
-    labels = [(ent.text, ent.label, ent.source) for ent in doc._.translation_ents]
-    assert labels == [("Beijing", "LOC", (4, 6)), ("tea", "DRINK", None)]
-    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
-    assert again._.translation_ents == doc._.translation_ents
-
-
 def test_errors(trained: Language) -> None:
     nlp = blank()
     new, translate = add(nlp), translator(trained).translate
     calls: list[tuple[str, Callable[[], object]]] = [
         ("F303", lambda: new.translate(["茶"])),
         ("F310.*names", lambda: setattr(new, "names", {"北京": "Bei\njing"})),
-        ("F310.*entities", lambda: setattr(new, "entities", 3)),
         ("F310.*beam", lambda: setattr(new, "beam", 101)),
         ("F341.*glossary", lambda: translate(["茶"], glossary={"茶": " "})),
         ("F026", lambda: translate("茶")),  # an iterable of characters

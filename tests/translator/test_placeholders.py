@@ -58,7 +58,7 @@ def doc_of(nlp: Language, pieces: list[str]) -> Doc:
 
 
 def check(doc: Doc, translation: Translation) -> None:
-    ents = sorted(translation.ents, key=lambda ent: ent.source or ())
+    ents = sorted(translation.ents, key=lambda ent: ent.source)
     assert [ent.source for ent in ents] == [(ent.start_char, ent.end_char) for ent in doc.ents]
     assert [ent.text for ent in ents] == [NAMES[ent.text] for ent in doc.ents]
     assert all(translation.text[ent.start : ent.end] == ent.text for ent in ents)
