@@ -12,12 +12,7 @@ import numpy as np
 
 from ..errors import Errors
 from ..util.arrays import Float64s
-from ..util.probabilities import (
-    MAX_TEMPERATURE,
-    MIN_TEMPERATURE,
-    Calibration,
-    calibration_error,
-)
+from ..util.probabilities import MAX_TEMPERATURE, MIN_TEMPERATURE, Calibration, calibration_error
 from .decoding import Decoding, find_entities, span_probabilities
 from .spans import Annotation
 
@@ -57,14 +52,9 @@ def fit(
         known.judged(each.entities, len(text.text))
         for known, each, text in zip(gold, found, emissions.texts, strict=True)
     ]
-    is_right = np.array(
-        [
-            own in known.spans
-            for known, each in zip(gold, judged, strict=True)
-            for own in each.values()
-        ],
-        np.bool_,
-    )
+    pairs = zip(gold, judged, strict=True)
+    right = [own in known.spans for known, each in pairs for own in each.values()]
+    is_right = np.array(right, np.bool_)
     if not len(is_right):
         raise ValueError(Errors.F348.format(name=name))
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
@@ -26,8 +26,8 @@ from .model import Emissions, Gold, network_of, upstream_features
 from .scores import score_entities
 from .spans import (
     Annotation,
-    OnMisaligned,
     gold_annotation,
+    in_characters,
     meaning,
     set_alternatives,
     set_entities,
@@ -57,9 +57,9 @@ LONG_WORDS = 4  # mean characters of Chinese tokens that are longer than words
 class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text (characters or tokens) with a CRF.
 
-    on_misaligned: "expand" an entity that crosses token boundaries to all tokens it touches,
-        "contract" it to those it covers, or "drop" it. `doc._.char_ents` has the exact characters
-        of the entities in `doc.ents`.
+    An entity that crosses token boundaries gets all tokens that it touches in `doc.ents`;
+    `doc._.char_ents` has its exact characters.
+
     unannotated_labels: labels that the training corpus doesn't annotate.
     label_map: map from the network's labels to those of Docs, such as GPE to LOC; "" drops
         entities, and other labels stay. null for the network's labels.
@@ -76,7 +76,6 @@ class CRFEntityRecognizer(LabelledPipe):
     temperature: divides the scores of tags before probabilities are computed; see `calibrate`.
     """
 
-    on_misaligned: OnMisaligned = setting("expand")
     overwrite: bool = setting(False)
     constrained_decoding: bool = setting(True)
     unannotated_labels: Sequence[str] = setting(())
@@ -93,7 +92,13 @@ class CRFEntityRecognizer(LabelledPipe):
     )
     temperature: float = setting(1.0, min=MIN_TEMPERATURE, max=MAX_TEMPERATURE)
 
-    def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        scorer: Scorer | None = score_entities,
+        on_misaligned: Literal["expand"] = "expand",  # of earlier versions
+        **settings: Any,
+    ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self._warned: dict[str, list[str]] = {}  # labels of settings
 
@@ -223,7 +228,7 @@ class CRFEntityRecognizer(LabelledPipe):
             set_alternatives(doc, found.alternatives, () if self.overwrite else doc.ents)
             if len(doc):
                 entities, shares = found.entities, found.confidence
-                set_entities(doc, entities, self.on_misaligned, self.overwrite, shares)
+                set_entities(doc, entities, self.overwrite, shares)
 
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
@@ -320,9 +325,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
 
 def _place(span: Span | tuple[int, int, str]) -> EntitySpan:
-    if isinstance(span, Span):
-        return EntitySpan(span.start_char, span.end_char, span.label_)
-    return EntitySpan(*span)
+    return in_characters(span) if isinstance(span, Span) else EntitySpan(*span)
 
 
 def _labels_of(examples: Iterable[Example]) -> set[str]:

@@ -9,20 +9,19 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count, groupby, islice, product
+from itertools import count, groupby, islice
 from typing import NamedTuple
 
 import numpy as np
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 
 from ..lexicon import NOT_ENTITY
 from ..text.units import EntitySpan, Segment, Units, part_in
 from ..util.arrays import Bools, Float32s, Ints
 from .lattice import REQUIRED
-from .spans import existing_entities
+from .spans import existing_entities, in_characters
 
 _CERTAIN = 500.0  # log-odds higher than those of any network
-_MANY = 500  # maximum entities of the same tokens, since each takes time and memory
 
 Labels = Mapping[str, Sequence[str]]  # the network's labels for a label of Docs
 Odds = dict[EntitySpan, float]
@@ -40,7 +39,7 @@ class SpanConstraints:
     fixed: required entities, with labels of Docs.
     outside: stretches without entities.
     within: odds to add to those of all entities within stretches.
-    log_odds: odds to add to those of entities with labels of the network; -inf to exclude one.
+    log_odds: odds to add to those of entities with labels of the network.
     """
 
     fixed: Odds = field(default_factory=dict)
@@ -53,9 +52,6 @@ class SpanConstraints:
 
     def require(self, span: EntitySpan) -> None:
         self.fixed[span] = REQUIRED
-
-    def exclude(self, stretch: EntitySpan) -> None:
-        self.outside[stretch] = -math.inf
 
     def split(self, segments: Sequence[Segment]) -> dict[Segment, SpanConstraints]:
         """The constraints for each segment of a text, with positions relative to its start, unless
@@ -102,17 +98,8 @@ class SpanConstraints:
                 self.log_odds[span] = self.log_odds.get(span, 0.0) + odds
             elif span.label in names:
                 certain.append(span)
-        certain = [
-            span
-            for span in certain
-            if self.log_odds.get(span) != -math.inf
-            and self.within.get(span._replace(label=NOT_ENTITY)) != -math.inf
-        ]
-        self._require_words(certain, names)
-        places = {span[:2] for span in self.fixed}
-        self.log_odds = {
-            span: odds for span, odds in self.log_odds.items() if span[:2] not in places
-        }
+        barred = {span[:2] for span, odds in self.within.items() if odds == -math.inf}
+        self._require_words([span for span in certain if span[:2] not in barred], names)
 
     def _require_words(self, words: Sequence[EntitySpan], names: Mapping[str, str]) -> None:
         taken = {place for each in (*self.fixed, *self.outside) for place in range(*each[:2])}
@@ -120,7 +107,7 @@ class SpanConstraints:
             free = [span for span in group if taken.isdisjoint(range(*span[:2]))]
             for number, span in enumerate(free):
                 beside = free[max(0, number - 1) : number] + free[number + 1 : number + 2]
-                if any(_overlap(span, each) for each in beside):
+                if any(abs(span.start - each.start) < _width(span) for each in beside):
                     self.log_odds[span] = _CERTAIN
                 else:
                     self.require(span._replace(label=names[span.label]))
@@ -131,45 +118,13 @@ def _width(span: EntitySpan) -> int:
     return span.end - span.start
 
 
-def _overlap(one: EntitySpan, other: EntitySpan) -> bool:
-    return one.start < other.end and other.start < one.end
-
-
 def constraints_of(doc: Doc, text: Units, labels: Labels, overwrite: bool) -> SpanConstraints:
-    """Those of a Doc's annotation: its entities and blocked tokens, unless `overwrite`, and the
-    spans in `doc.spans["not_entity"]`."""
+    """Those of a Doc's annotation: its entities and blocked tokens, unless `overwrite`."""
     entities, blocked = ([], []) if overwrite else existing_entities(doc)
     found = SpanConstraints()
-    if not (entities or blocked or NOT_ENTITY in doc.spans):
-        return found
-    for span in text.touched([*map(_characters, entities), *map(_characters, blocked)]):
-        (found.require if span.label in labels else found.exclude)(span)
-    for banned in filter(len, doc.spans.get(NOT_ENTITY, ())):
-        _ban(found, banned, text, labels)
+    for span in text.touched([*map(in_characters, (*entities, *blocked))]):
+        (found.fixed if span.label in labels else found.outside)[span] = REQUIRED
     return found
-
-
-def _ban(found: SpanConstraints, span: Span, text: Units, labels: Labels) -> None:
-    """Exclude the entities that start in the first and end in the last token of a span."""
-    edges = text.touched([_characters(span[:1]), _characters(span[-1:])])
-    if not edges:
-        return
-    first, last = edges[0], edges[-1]
-    if _width(first) * _width(last) > _MANY:
-        whole = EntitySpan(first.start, last.end, "")
-        if not any(_overlap(whole, each) for each in found.fixed):
-            found.exclude(whole)
-        return
-    every = [label for own in labels.values() for label in own]
-    banned = labels.get(span.label_, ()) if span.label_ else every
-    required = {each[:2] for each in found.fixed}
-    for start, end in product(range(*first[:2]), range(last.start + 1, last.end + 1)):
-        if start < end and (start, end) not in required:
-            found.log_odds |= {EntitySpan(start, end, label): -math.inf for label in banned}
-
-
-def _characters(span: Span) -> EntitySpan:
-    return EntitySpan(span.start_char, span.end_char, span.label_)
 
 
 # Line breaks, TAB, "|", and tags of markup: closing ones, those with

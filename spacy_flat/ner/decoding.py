@@ -209,9 +209,8 @@ def _joined(
     chosen = dict.fromkeys(fixed, 1.0)
     kept = divide_segments(segments, [parts[segment].entities for segment in segments])
     for part, spans in zip(map(parts.__getitem__, segments), kept, strict=True):
-        shares = dict(
-            zip(part.entities, part.confidence or [1.0] * len(part.entities), strict=True)
-        )
+        confidence = part.confidence or [1.0] * len(part.entities)
+        shares = dict(zip(part.entities, confidence, strict=True))
         chosen |= {span: shares[span] for span in spans}
     named = [
         (own, share) for span, share in sorted(chosen.items()) for own in text.to_characters([span])

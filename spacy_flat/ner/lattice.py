@@ -340,7 +340,7 @@ class Lattice:
     def _choices(self, row: int, arcs: Arcs) -> Choices:
         _, after = self._bounds
         states = self._states(arcs)
-        choices = Choices(
+        return Choices(
             self._chain.joins,
             arcs.starts,
             arcs.ends,
@@ -348,8 +348,7 @@ class Lattice:
             self._with_odds(arcs),
             after[arcs.ends, states, row],
             self.names[arcs.labels],
-        )
-        return choices.sorted(int(self.lengths[row]))
+        ).sorted(int(self.lengths[row]))
 
 
 def _multi(n_labels: int) -> slice:

@@ -7,8 +7,7 @@ from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Span
 from spacy.training import Example
 
-from ..text.units import EntitySpan
-from .spans import Annotation, get_char_ents, gold_annotation
+from .spans import Annotation, get_char_ents, gold_annotation, in_characters
 
 
 def score_entities(
@@ -28,11 +27,9 @@ def score_entities(
         found = gold.judged(get_char_ents(example.predicted), len(example.predicted.text))
         counts.score_set(set(found.values()), set(gold.spans))
         comparable.append(as_judged(example, gold))
-    precision, recall, f1 = (
-        (counts.precision, counts.recall, counts.fscore) if len(counts) else (None,) * 3
-    )
-    chars = {"chars_p": precision, "chars_r": recall, "chars_f": f1}
-    return {**get_ner_prf(comparable, **kwargs), **chars}
+    own = (counts.precision, counts.recall, counts.fscore) if len(counts) else (None,) * 3
+    chars = zip(("chars_p", "chars_r", "chars_f"), own, strict=True)
+    return {**get_ner_prf(comparable, **kwargs), **dict(chars)}
 
 
 def as_judged(example: Example, gold: Annotation) -> Example:
@@ -41,7 +38,7 @@ def as_judged(example: Example, gold: Annotation) -> Example:
     if not (gold.unknown or gold.coarse):
         return example
     reference, predicted = example.reference, example.predicted.copy()
-    places = {EntitySpan(e.start_char, e.end_char, e.label_): e for e in predicted.ents}
+    places = {in_characters(ent): ent for ent in predicted.ents}
     judged = gold.judged(places, len(predicted.text))
     predicted.set_ents(
         [Span(predicted, places[s].start, places[s].end, own.label) for s, own in judged.items()]

@@ -2,21 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, repeat
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..errors import Errors
-from ..lexicon import NOT_ENTITY
 from ..text.units import EntitySpan
 from ..util.arrays import Bools
 
-OnMisaligned = Literal["expand", "contract", "drop"]
-
 UNKNOWN = "unknown"  # the key of `doc.spans` for unannotated spans
-ALIGNMENT = {"expand": "expand", "contract": "contract", "drop": "strict"}  # in spaCy's words
 _MOVED = "exact_chars"  # an extension of Span
 _ALTERNATIVES = "entity_alternatives"  # an extension of Doc
 _BEGIN = 3  # ENT_IOB of the first token of an entity; without a type: of a blocked token
@@ -87,12 +83,8 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     TypeError (F026) for labels in one string.
     """
     reference = example.reference
-    spans = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in reference.ents]
-    named = reference.spans.get(UNKNOWN, ())
-    unknown = [
-        *_missing(reference),
-        *(EntitySpan(span.start_char, span.end_char, span.label_) for span in named),
-    ]
+    spans = [*map(in_characters, reference.ents)]
+    unknown = [*_missing(reference), *map(in_characters, reference.spans.get(UNKNOWN, ()))]
     source, target = reference.text, example.predicted.text
     if source != target:
         spans, unknown = (_moved(each, source, target) for each in (spans, unknown))
@@ -146,37 +138,31 @@ def _missing(doc: Doc) -> Iterator[EntitySpan]:
     iob = doc.to_array("ENT_IOB").astype(np.int64)
     edges = np.diff(iob == 0, prepend=False, append=False).nonzero()[0].reshape(-1, 2)
     for first, last in edges.tolist():
-        stretch = doc[first:last]
-        yield EntitySpan(stretch.start_char, stretch.end_char, "")
+        yield in_characters(doc[first:last])
+
+
+def in_characters(span: Span) -> EntitySpan:
+    return EntitySpan(span.start_char, span.end_char, span.label_)
 
 
 def set_entities(
     doc: Doc,
     spans: Iterable[EntitySpan],
-    on_misaligned: OnMisaligned,
     overwrite: bool,
     confidence: Iterable[float | None] | None = None,
 ) -> None:
-    """Write entities to `doc.ents`, all other tokens being outside of any.
+    """Write entities to `doc.ents`, as the tokens that they touch, all others being outside of any.
+    Of entities that share a token the first stays.
 
-    on_misaligned: an entity that crosses token boundaries is expanded to all tokens that it
-        touches, contracted to those that it covers, or dropped. Of entities that then share a token
-        the first stays.
     overwrite: drop the Doc's entities; otherwise they and blocked tokens stay, and new entities
-        that share a token with them are left out. So are those in `doc.spans["not_entity"]`.
+        that share a token with them are left out.
     confidence: of each entity, for `span._.confidence`.
     """
     entities, blocked = ([], []) if overwrite else existing_entities(doc)
     taken = {place for old in (*entities, *blocked) for place in range(old.start, old.end)}
-    banned = {(span.start, span.end, span.label_) for span in doc.spans.get(NOT_ENTITY, ())}
     for span, share in zip(spans, confidence or repeat(None)):  # noqa: B905  (endless)
-        start, end, label = span
-        entity = doc.char_span(start, end, label, alignment_mode=ALIGNMENT[on_misaligned])
-        if (
-            entity is not None
-            and taken.isdisjoint(range(entity.start, entity.end))
-            and banned.isdisjoint((entity.start, entity.end, name) for name in (label, ""))
-        ):
+        entity = doc.char_span(*span, alignment_mode="expand")
+        if entity is not None and taken.isdisjoint(range(entity.start, entity.end)):
             taken.update(range(entity.start, entity.end))
             entities.append(entity)
             _keep_exact(entity, span)
@@ -187,7 +173,7 @@ def set_entities(
 
 def get_char_ents(doc: Doc) -> list[EntitySpan]:
     """`doc._.char_ents`: the entities in `doc.ents`, as (start, end, label) in characters of
-    `doc.text`. They are exact also where an entity was expanded or contracted to tokens."""
+    `doc.text`. They are exact also where an entity was expanded to tokens."""
     return [_exact(ent) for ent in doc.ents]
 
 
@@ -207,7 +193,7 @@ def set_alternatives(
     doc: Doc, found: Iterable[tuple[Iterable[EntitySpan], float]], kept: Iterable[Span]
 ) -> None:
     """Write the most probable annotations; each has the entities that are kept, too."""
-    given = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in kept]
+    given = [*map(in_characters, kept)]
     plain = [[[list(span) for span in sorted({*given, *spans})], share] for spans, share in found]
     if plain or doc._.get(_ALTERNATIVES):
         doc._.set(_ALTERNATIVES, plain)

@@ -60,9 +60,7 @@ class TagSet:
         self.names = ("O", *(f"{role}-{label}" for label in labels for role in roles))
 
         role_of = np.array(["O", *(role for _ in labels for role in roles)])
-        self.label_of: Ints = np.array(
-            [-1, *(i for i in range(len(labels)) for _ in roles)], dtype=np.int64
-        )
+        self.label_of: Ints = np.append(-1, np.arange(len(labels)).repeat(len(roles)))
         self.continues: Bools = np.isin(role_of, ["I", "E"])
         first = 1 + np.arange(len(labels)) * len(roles)
         offsets = (0, 1, 2, 3) if scheme == "BIOES" else (0, 1, 1, 0)

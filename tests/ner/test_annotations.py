@@ -33,7 +33,7 @@ def test_exact_characters_of_one_entity_are_not_anothers(jieba_trained: Language
     doc.ents = [Span(doc, 0, 1, "FAC"), Span(doc, 1, 2, "PER")]  # type: ignore[assignment]
     assert doc._.char_ents == [(0, 3, "FAC"), (4, 7, "PER")]
     for end in (2, 3):  # also of one with the same label, which stands exactly on its tokens
-        set_entities(doc, [EntitySpan(0, end, "LOC")], "expand", overwrite=True)
+        set_entities(doc, [EntitySpan(0, end, "LOC")], overwrite=True)
         assert doc._.char_ents == [(0, end, "LOC")]
 
 

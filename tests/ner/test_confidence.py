@@ -119,8 +119,7 @@ def test_alternatives_of_empty_and_long_texts(trained: Language, copy_of: Copy) 
 def test_constraints_are_in_every_alternative(nlp: Language) -> None:
     flat(nlp).alternatives = 5
     doc = nlp.make_doc(TEXT)
-    doc.ents = [Span(doc, 3, 5, "DATE")]  # type: ignore[assignment]
-    doc.spans["not_entity"] = [doc[7:9]]
+    doc.set_ents([Span(doc, 3, 5, "DATE")], blocked=[doc[7:9]], default="missing")
     for spans, _ in nlp(doc)._.ent_alternatives():
         assert (3, 5, "DATE") in spans
         assert (7, 9, "LOC") not in spans

@@ -43,7 +43,7 @@ class Case:
         if noise.random() < 0.3:
             stretch = self.span(str(noise.choice([*labels])))
             given = self.constraints
-            (given.require if noise.random() < 0.5 else given.exclude)(stretch)
+            (given.fixed if noise.random() < 0.5 else given.outside)[stretch] = REQUIRED
 
     def span(self, label: str) -> EntitySpan:
         start = int(self.noise.integers(0, self.n))

@@ -83,9 +83,6 @@ def test_trust_of_1_is_always_obeyed(nlp: Language) -> None:
     doc = nlp.make_doc(TEXT)
     doc.set_ents([], blocked=[doc[5:6]], default="missing")
     assert not {"新闻", "有新闻，昨"} & {text for _, text in entities(nlp(doc))}
-    doc = nlp.make_doc(TEXT)
-    doc.spans["not_entity"] = [Span(doc, 4, 6, "ORG"), doc[3:8]]
-    assert not {("ORG", "新闻"), ("PER", "有新闻，昨")} & set(entities(nlp(doc)))
 
 
 def test_a_word_that_a_long_text_is_split_within(trained: Language, copy_of: Copy) -> None:
