@@ -85,10 +85,10 @@ F104 {path}, line {line}: {tag!r} continues an entity, but no entity of this typ
   it, or let it start an entity with --repair.
 F105 {path}, line {line}: the {label} entity that ends here has no closing {tag} tag. Correct it,
   name another --format, or close it with --repair.
-F107 {path}, line {line}: the {label} entity at {offsets} is empty, or outside the text of {length}
-  characters.{kind} Correct the offsets, or treat such texts as not annotated with --repair.
 F106 {path}: the first column numbers the lines. It should have the characters or words: delete the
   numbers.
+F107 {path}, line {line}: the {label} entity at {offsets} is empty, or outside the text of {length}
+  characters.{kind} Correct the offsets, or treat such texts as not annotated with --repair.
 F108 {path}, line {line}: the {label} entity {surface!r} is not at {offsets}.{problem} Correct the
   offsets (ends are inclusive in CLUENER, otherwise exclusive), or treat such texts as not annotated
   with --repair.

@@ -17,6 +17,7 @@ from typing import TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defined]
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ..errors import Errors
@@ -26,6 +27,8 @@ PATIENCE = timedelta(hours=24)
 BACKENDS = {False: "gloo", True: "cpu:gloo,cuda:nccl"}  # by whether there are GPUs
 
 T = TypeVar("T")
+
+_is_shared = False  # whether this process is one of several workers
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,27 @@ class Workers:
         return workers
 
     def join(self, use_gpu: bool) -> None:
-        """Wait for the others, where there are others."""
-        if self.size > 1:
-            with together():
-                dist.init_process_group(BACKENDS[use_gpu], timeout=PATIENCE)
+        """Wait for the others, where there are others.
+
+        torchrun keeps its store of the workers' addresses when it starts them again: on one
+        machine, where all count the starts alike, each start gets a part of its own.
+        """
+        global _is_shared
+        if self.size == 1:
+            return
+        with together():
+            store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+            if os.environ.get("LOCAL_WORLD_SIZE") == str(size):
+                store = PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
+            dist.init_process_group(
+                BACKENDS[use_gpu], store=store, rank=rank, world_size=size, timeout=PATIENCE
+            )
+        _is_shared = True
 
     def leave(self) -> None:
         """Leave the group."""
+        global _is_shared
+        _is_shared = False
         if dist.is_initialized():
             dist.destroy_process_group()
 
@@ -86,7 +103,7 @@ def together() -> Iterator[None]:
 
 def all_reduce_sum(n: float) -> float:
     """The sum over all workers. Each must call it as often as the others."""
-    if not dist.is_initialized():
+    if not _is_shared:
         return n
     number = torch.tensor(n, dtype=torch.float64)
     with together():
