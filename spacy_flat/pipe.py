@@ -212,6 +212,20 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
             self.finish_update(sgd)
         return losses
 
+    def get_loss(self, examples: Iterable[Example], scores: Any) -> tuple[float, list["Tensor"]]:
+        """The mean loss of predictions, and its gradient for the scores of each batch. Doesn't
+        change the component.
+
+        scores: batches, with their targets, and scores for them, as the model predicts.
+        """
+        network: Any = self.shim.module
+        found, n_predicted = [], 0
+        for batch, logits in scores:
+            found.append(network.loss_gradient(logits, batch.targets))
+            n_predicted += len(batch.targets)
+        mean = sum(loss for loss, _ in found) / max(1, n_predicted)
+        return mean, [gradient / n_predicted for _, gradient in found]
+
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
     ) -> bool:

@@ -1,5 +1,1 @@
 """Small pipelines from trained ones."""
-
-from .compactor import Compactor
-
-__all__ = ["Compactor"]

@@ -144,21 +144,13 @@ def score_text(nlp: Language, pipe: CharGenerator) -> None:
     st.bar_chart(rows, x="character", y="surprisal", sort=False)
 
 
-def write(nlp: Language, pipe: CharGenerator) -> None:
-    prompt = st.text_input("It begins with", "明月")
-    temperature = st.slider("Temperature", 0.1, 2.0, 1.0)
-    for text in pipe.generate(prompt, n=3, temperature=temperature, seed=seed_input()):
-        st.text(text)
-
-
-def seed_input() -> int:
-    return int(st.number_input("Seed", 0, 2**31, 1))
-
-
 def compose(nlp: Language, pipe: CharGenerator) -> None:
     form: str = st.selectbox("Form", list(FORMS)) or next(iter(FORMS))
     heads = st.text_input("Its lines begin with (藏头)")
-    settings: dict[str, Any] = {"rhyme": st.checkbox("Rhyme"), "seed": seed_input()}
+    settings: dict[str, Any] = {
+        "rhyme": st.checkbox("Rhyme"),
+        "seed": int(st.number_input("Seed", 0, 2**31, 1)),
+    }
     (poem,) = pipe.acrostic(heads, form, **settings) if heads else pipe.poem(form, **settings)
     st.text(str(poem))
 
@@ -181,6 +173,6 @@ Page = Callable[[Language, Any], None]
 PAGES: dict[type, dict[str, Page]] = {
     CRFEntityRecognizer: {"Entities": show_entities},
     PairClassifier: {"Similarity": compare, "Search": search},
-    CharGenerator: {"Probability": score_text, "Write": write, "Poems": compose},
+    CharGenerator: {"Probability": score_text, "Poems": compose},
     Seq2SeqTranslator: {"Translation": translate},
 }

@@ -128,7 +128,9 @@ class CRFEntityRecognizer(LabelledPipe):
         self.require_initialised()
         self.check_tokens(docs)
         self._check_labels()
-        return self.decode(docs, self.model.predict(docs))
+        emissions, network = self.model.predict(docs), network_of(self.model)
+        constraints = self._constraints(docs, emissions.texts)
+        return find_entities(emissions, network, self._decoding(), constraints)
 
     def _check_labels(self) -> None:
         """Warn (W305) once of settings for labels that no entity can have."""
@@ -141,11 +143,6 @@ class CRFEntityRecognizer(LabelledPipe):
                 message = Warnings.W305.format(name=self.name, setting=name, **words)
                 warnings.warn(message, stacklevel=3)
             self._warned[name] = unknown
-
-    def decode(self, docs: Sequence[Doc], emissions: Emissions) -> list[EntityPrediction]:
-        """Find the entities of each Doc from the model's output for all of them."""
-        constraints = self._constraints(docs, emissions.texts)
-        return find_entities(emissions, network_of(self.model), self._decoding(), constraints)
 
     def check_tokens(self, docs: Iterable[Doc]) -> None:
         """Also warn (W304) once if tokens are longer than Chinese words, as of a tokenizer of other

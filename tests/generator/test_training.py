@@ -105,3 +105,13 @@ def test_pretrained_vectors(fine_tune: bool, tied: bool) -> None:
     assert nlp("未")._.oov_rate == 1
     with pytest.raises(TypeError, match=r"F040.*char_vectors"):
         pipe.initialize(lambda: examples, char_vectors="char.vec")  # type: ignore[arg-type]
+
+
+def test_the_loss_of_predictions_is_that_of_an_update() -> None:
+    nlp = make(text={"bptt_length": 10, "batch_size": 50})
+    pipe, examples = generator(nlp), examples_of(nlp)
+    loss, found = pipe.get_loss(examples, pipe.model.predict([eg.predicted for eg in examples]))
+    assert loss == pytest.approx(pipe.update(examples)["char_generator"], rel=1e-5)
+    assert sum(each.shape[0] for each in found) == sum(len(text) + 1 for text in TEXTS)
+    for each in found:  # softmax less one-hot
+        assert each.sum().item() == pytest.approx(0, abs=1e-5)

@@ -14,10 +14,7 @@ WordFeature = Literal["type", "length", "frequency"]
 
 @dataclass(frozen=True)
 class FLATOptions(NetworkOptions):
-    """Options of the FLAT network, in the terms of Li et al. (ACL 2020).
-
-    Raises ValueError (F305) also for repeated word features.
-    """
+    """Options of the FLAT network, in the terms of Li et al. (ACL 2020)."""
 
     block: ClassVar[str] = "flat_ner, model.network"
     retired: ClassVar[dict[str, Any]] = {"mask": "none"}
@@ -50,11 +47,6 @@ class FLATOptions(NetworkOptions):
     )
     lattice_dropout: float = option(0.5, "dropout of the embeddings of words", min=0, below=1)
     word_dropout: float = option(0.01, "share of words read as unknown in training", min=0, below=1)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        distinct = len(set(self.word_features)) == len(self.word_features)
-        self.require("word_features", distinct, "without repetitions")
 
 
 @dataclass(frozen=True)
