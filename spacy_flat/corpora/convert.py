@@ -45,7 +45,7 @@ def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary
 
 def read_corpus(path: Path, options: ConvertOptions) -> tuple[Summary, Iterator[Doc]]:
     """The Docs of a file, and counts that grow while the Docs are read. Raises ValueError as
-    `convert_file`, also if there is no Doc (F010)."""
+    `convert_file`, and F010 for a file without Docs."""
     form = FORMATS[find_format(path, options)]
     summary = Summary(options.repair)
 

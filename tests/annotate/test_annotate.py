@@ -139,7 +139,7 @@ def test_rows_that_the_pipeline_can_not_annotate(annotate: Annotate) -> None:
     assert "E088" in failed()["3"]
     assert "'object'" in failed()["4"]
     assert rows_of(Path("out"))["1"]["text"] == "坏"
-    Path("a.txt").write_text("一\n漏\n二\n", "utf-8")  # what is left out is no error
+    Path("a.txt").write_text("一\n漏\n二\n", "utf-8")  # texts that a component omits aren't errors
     annotate("a.txt", out="other")
     assert [row["text"] for row in table(Path("other")).values()] == ["一", "漏", "二"]
 

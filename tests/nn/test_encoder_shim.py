@@ -54,7 +54,7 @@ def test_group_is_upstream() -> None:
 
 @pytest.mark.parametrize("sgd", [SGD(1.0, momentum=0.0), Adam(1.0, use_averages=False)])
 def test_frozen_and_warm_up(sgd: Any) -> None:
-    """A new network starts anew, a copy goes on."""
+    """A new network starts from step 0; a copy continues from its source's step."""
     shim = make(frozen_steps=1, warmup_steps=2)
     for _ in range(2):
         moves = [learn(shim, sgd)[0] for _ in range(2)]
