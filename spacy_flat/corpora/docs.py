@@ -88,9 +88,11 @@ def look_up_once() -> None:
     functions of all registries and the entry points of all installed packages each time it packs
     anything: 94 % of the time that 2,000 Docs of nine characters take to be packed and unpacked."""
     for registry in (srsly.msgpack_encoders, srsly.msgpack_decoders):
-        registry.get_all = lambda registry=registry: _known(registry, len(REGISTRY))
+        registry.get_all = lambda registry=registry: _known(
+            registry, len(REGISTRY), *next(reversed(REGISTRY.items()))
+        )
 
 
 @lru_cache(maxsize=4)
-def _known(registry: Registry, n_registered: int) -> dict[str, Any]:
+def _known(registry: Registry, n_registered: int, last: object, function: object) -> dict[str, Any]:
     return dict(Registry.get_all(registry))

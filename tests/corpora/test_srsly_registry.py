@@ -1,5 +1,7 @@
 """srsly's registries, which are kept."""
 
+from collections.abc import Callable
+
 import srsly
 from catalogue import REGISTRY
 
@@ -11,12 +13,17 @@ def test_what_is_registered_later_is_used() -> None:
     assert "numpy" in srsly.msgpack_encoders.get_all()
     assert "later" not in srsly.msgpack_encoders.get_all()
 
-    def encode(value: object, chain: object = None) -> object:
-        return "later" if isinstance(value, set) else value
+    def encode(value: object, chain: Callable[[object], object]) -> object:
+        return "later" if isinstance(value, set) else chain(value)
 
     srsly.msgpack_encoders.register("later", func=encode)
     try:
         assert srsly.msgpack_loads(srsly.msgpack_dumps({1})) == "later"
-    finally:
         del REGISTRY[(*srsly.msgpack_encoders.namespace, "later")]
+        srsly.msgpack_decoders.register("other", func=lambda value, chain: value)
+        assert "later" not in srsly.msgpack_encoders.get_all()
+    finally:
+        for registry in (srsly.msgpack_encoders, srsly.msgpack_decoders):
+            for name in ("later", "other"):
+                REGISTRY.pop((*registry.namespace, name), None)
     assert "later" not in srsly.msgpack_encoders.get_all()
