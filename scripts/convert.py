@@ -19,13 +19,17 @@ from math import floor
 from pathlib import Path
 
 from published import CORPORA, GROUPS, members
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from spacy_flat.cli.convert import report
+from spacy_flat.corpora.augmenters import SURNAMES
 from spacy_flat.corpora.convert import read_corpus
 from spacy_flat.corpora.docs import new_docs
 from spacy_flat.corpora.formats import ConvertOptions, Summary
 from spacy_flat.util.files import replacing
+
+# 某个, 某种 … are ordinary words.
+CALLED = re.compile(f"[老小阿]([{SURNAMES}])|([{SURNAMES}])[某×]{{1,2}}(?![一种个些年月日天时方])")
 
 
 def main() -> None:
@@ -93,7 +97,7 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
     for kind, keys in parts.items():
         part = Part(out / f"{kind}.spacy")
         for doc in read_files((files[key] for key in keys), part.summary):
-            part.add(without_long(doc, longest))
+            part.add(for_general(doc, longest) if general else doc)
             known.add(key_of(doc))
             texts.update(texts_of(doc))
         yield part.write()
@@ -108,7 +112,7 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
             continue
         part = dev if is_held_out(number, corpus.dev_share) else train
         for doc in group:
-            part.add(without_long(doc, longest))
+            part.add(for_general(doc, longest) if general else doc)
         number += 1
     if corpus.dev_share:
         yield dev.write()
@@ -134,13 +138,24 @@ def stripped(path: Path, pattern: str) -> Path:
     return target
 
 
-def without_long(doc: Doc, longest: Mapping[str, int]) -> Doc:
-    """A Doc whose entities with more characters than their label may have become missing
-    annotation."""
-    long = [ent for ent in doc.ents if len(ent.text) > longest.get(ent.label_, len(ent.text))]
-    if long:
-        kept = [ent for ent in doc.ents if ent not in long]
-        doc.set_ents(kept, missing=long, default="unmodified")
+def for_general(doc: Doc, longest: Mapping[str, int]) -> Doc:
+    """A Doc by the rule of zh_flat_general: what persons are called is whole, 老陈, 小李 or 王某,
+    where MSRA has 陈, 李 and 王. A 王某 that isn't annotated, as mostly in CLUENER, becomes missing
+    annotation, as do entities with more characters than their label may have."""
+    missing = [ent for ent in doc.ents if len(ent.text) > longest.get(ent.label_, len(ent.text))]
+    entities = [ent for ent in doc.ents if ent not in missing]
+    for match in CALLED.finditer(doc.text):
+        span = doc.char_span(*match.span(), alignment_mode="expand")
+        surname = match[1] or match[2]
+        within = [
+            ent for ent in entities + missing if ent.start < span.end and span.start < ent.end
+        ]
+        if [ent.text for ent in within] == [surname]:
+            entities.remove(within[0])
+            entities.append(Span(doc, span.start, span.end, within[0].label))
+        elif match[2] and not within:
+            missing.append(span)
+    doc.set_ents(entities, missing=missing, default="unmodified")
     return doc
 
 

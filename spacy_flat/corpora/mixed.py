@@ -1,6 +1,7 @@
 """Mix several training corpora."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -8,7 +9,9 @@ from spacy.language import Language
 from spacy.training import Corpus, Example
 
 from ..errors import Errors
+from ..util.options import require_number
 from .docs import look_up_once
+from .pieces import can_edit, example_of, pieces_of
 
 
 def mixed_corpus(
@@ -16,6 +19,7 @@ def mixed_corpus(
     weights: dict[str, float] | None = None,
     seed: int = 0,
     max_length: int = 0,
+    join: float = 0.0,
     augmenter: Callable[[Language, Example], Iterator[Example]] | None = None,
 ) -> Callable[[Language], Iterator[Example]]:
     """`spacy-flat.MixedCorpus.v1`: several corpora, shuffled together. The same seed gives the same
@@ -26,10 +30,14 @@ def mixed_corpus(
         Docs occur twice, and a random half of them a third time.
     seed: seed of the order and the random choice.
     max_length: maximum length of a Doc, in tokens; 0 for any.
+    join: share of the examples that one to three others of their corpus are joined to, after
+        augmentation: texts to predict have several sentences.
     augmenter: augments the examples, each time they occur.
 
-    Raises ValueError for weights of other names, or below 0 (F165).
+    Raises ValueError for weights of other names, or below 0 (F165), and for a `join` that isn't
+    from 0 to 1 (F341).
     """
+    require_number("join", join, 0, 1)
     weights = weights or {}
     for name, weight in weights.items():
         if name not in paths or not 0 <= weight < float("inf"):
@@ -48,9 +56,27 @@ def mixed_corpus(
             while weight > 0:
                 if augmenter:
                     examples = [new for each in plain for new in augmenter(nlp, each)]
-                mixed += random.sample(examples, round(min(weight, 1) * len(examples)))
+                chosen = random.sample(examples, round(min(weight, 1) * len(examples)))
+                mixed += _joined(nlp, chosen, join, random)
                 weight -= 1
         random.shuffle(mixed)
         yield from mixed
 
     return read
+
+
+def _joined(
+    nlp: Language, examples: list[Example], share: float, random: Random
+) -> Iterator[Example]:
+    """Examples of a corpus, some with those after them in one."""
+    remaining = iter(examples)
+    for first in remaining:
+        others = islice(remaining, random.randint(1, 3)) if random.random() < share else ()
+        joined = [first, *others]
+        docs = [example.reference for example in joined]
+        if len(docs) == 1 or not all(can_edit(doc) and not doc.has_unknown_spaces for doc in docs):
+            yield from joined
+            continue
+        between = (random.choice(("", "", " ", "\n")), "")
+        pieces = [piece for doc in docs for piece in (*pieces_of(doc), between)]
+        yield example_of(nlp, pieces[:-1], docs[0])

