@@ -44,8 +44,15 @@ class CharacterTransformer(nn.Module):
         vectors = [torch.zeros(1, width, device=device)]
         for *arrays, pieces in batches:
             ids, mask, places = (torch.from_numpy(array).to(device) for array in arrays)
-            hidden = self.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
-            vectors.append(hidden.flatten(0, 1)[places])
+            with torch.autocast("cpu", torch.bfloat16, enabled=self._has_bfloat16(device)):
+                hidden = self.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+            vectors.append(hidden.flatten(0, 1)[places].float())
             rows[pieces] = n_read + np.arange(len(pieces))
             n_read += len(pieces)
         return torch.cat(vectors)[torch.from_numpy(rows).to(device)]
+
+    def _has_bfloat16(self, device: torch.device) -> bool:
+        """Whether to multiply in bfloat16, which is nearly twice as fast on processors that can."""
+        capabilities = torch.cpu.get_capabilities()
+        able = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16")
+        return device.type == "cpu" and self.options.bfloat16 and bool(able)

@@ -31,6 +31,9 @@ class CharacterTransformerOptions(Options):
         min=0,
     )
     batch_size: int = option(4096, "pieces in a batch, with padding, in prediction", min=1)
+    bfloat16: bool = option(
+        True, "multiply in bfloat16 on processors that can, which is nearly twice as fast"
+    )
     fine_tune: bool = option(True, "train the transformer with its listeners; false freezes it")
     frozen_steps: int = option(
         0, "steps at the start of training in which the transformer stays frozen", min=0
