@@ -78,7 +78,7 @@ def corpus_of(entry: dict[str, Any]) -> Corpus:
 
 # Corpora that are trained on together; those of "general" get the labels of zh_flat_general.
 GROUPS = {
-    "general": ("msra", "cluener", "weibo", "resume", "uner", "youku"),
+    "general": ("msra", "cluener", "weibo", "resume", "uner", "youku", "today"),
     "questions": ("afqmc", "atec", "bq", "lcqmc", "oppo"),
 }
 _ENTRIES = json.loads(Path(__file__).with_name("corpora.json").read_text("utf-8"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Dict, List, Literal, Optional  # noqa: UP035  (thinc validates configs by these)
+from typing import Dict, List, Optional  # noqa: UP035  (thinc validates configs by these)
 
 from daachorse import MATCH_KIND_LEFTMOST_LONGEST, CharwiseDoubleArrayAhoCorasick
 from spacy.language import Language
@@ -24,21 +24,14 @@ from ..util.options import require_number
 from .docs import read_docs
 from .pieces import Piece, Pieces, can_edit, example_of, pieces_of
 
-# Surnames and titles of made-up persons, and what may stand around texts and names.
+# Of made-up persons.
 MADE_UP = json.loads(Path(__file__).with_name("made_up.json").read_text("utf-8"))
 SURNAMES, GIVEN_NAMES = MADE_UP["surnames"], MADE_UP["given_names"]
-TITLES = MADE_UP["titles"].split()  # after a surname without a given name
-TITLED = 0.1  # share of persons
-FRAMES, FIELDS = MADE_UP["frames"], MADE_UP["fields"]
-
-# What begins, separates and ends the cells of a row.
-ROWS = (("| ", " | ", " |"), ("", "\t", ""), ("", ",", ""), ("<tr><td>", "</td><td>", "</td></tr>"))
-FORMS = (("", "：", ""), ("", ": ", ""), ("- ", "：", ""), ('"', '": "', '",'), *ROWS)
-
-PAUSES = frozenset("，。；！？：、,;!?")
+TITLES = MADE_UP["titles"].split()  # after a surname without a given name, outside of the name
+CALLED = MADE_UP["called"].split()  # what a surname becomes, as a whole
+TITLED = 0.1  # share of persons with a surname alone
 TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 TO_PLAIN = {full: code for code, full in TO_FULL_WIDTH.items()}
-MAX_NAMES = 12  # of a list
 MAX_WORDS = 3  # to write in English in a text
 
 Augmenter = Callable[[Language, Example], Iterator[Example]]
@@ -70,16 +63,11 @@ def casing_augmenter(lower: float = 0.0, upper: float = 0.0) -> Augmenter:
 def ner_augmenter(
     width: float = 0.0,
     exchange: float = 0.0,
-    layout: float = 0.0,
-    social: float = 0.0,
     mixed: float = 0.0,
-    lists: float = 0.0,
-    tables: float = 0.0,
     corpora: Dict[str, Optional[Path]] = {},  # noqa: B006, UP006, UP045
     names: Dict[str, WordList] = {},  # noqa: B006, UP006
     persons: List[str] = [],  # noqa: B006, UP006
     words: Dict[str, WordList] = {},  # noqa: B006, UP006
-    traditional: Literal[0] = 0,
 ) -> Augmenter:
     """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities. Texts with annotation
     that can't be moved (`can_edit`), or unknown spaces, stay as they are.
@@ -87,20 +75,15 @@ def ner_augmenter(
     width: share of texts to write with full-width letters, digits and punctuation, or with plain
         ones if the text has full-width letters or digits.
     exchange: share of texts in which to replace names by others with the same label.
-    layout: share of texts to write with line breaks, markup or table cells around text or names.
-    social: share of texts to write with a topic, a handle, emoji or a URL.
     mixed: share of texts in which to write ordinary words in English, and names in Latin letters.
-    lists: number of lists of names to add per text, at most 1.
-    tables: number of forms and tables to add per text, at most 1.
     corpora: .spacy files whose entities are names to choose from, by any key;
         null leaves one out. With coarse labels, a name only replaces names whose labels stand for
         the same.
     names: word lists with more names, by any key; the type of a word is its label.
     persons: labels for which to also make names from surnames and given names.
-    words: lists of ordinary words, by any key, for `mixed` and the cells of tables; the type of a
-        word is its English translation. Of equal words the first counts; those that are names in
-        `corpora` or `names` don't.
-    traditional: without effect, for configs of earlier versions.
+    words: lists of ordinary words, by any key, for `mixed`; the type of a word is its English
+        translation. Of equal words the first counts; those that are names in `corpora` or `names`
+        don't.
 
     Raises ValueError (F341) for a rate outside 0 to 1, and if there is nothing to take names from
     (F149).
@@ -108,14 +91,11 @@ def ner_augmenter(
     changes = {
         "exchange": (exchange, exchanged),
         "mixed": (mixed, with_english),
-        "layout": (layout, laid_out),
-        "social": (social, posted),
         "width": (width, in_other_width),
     }
-    additions = {"lists": (lists, name_list), "tables": (tables, table)}
-    _require_shares({name: rate for name, (rate, _) in (changes | additions).items()})
+    _require_shares({name: rate for name, (rate, _) in changes.items()})
     paths = [Path(path) for path in corpora.values() if path]
-    if (exchange or lists or tables) and not (paths or names or persons):
+    if exchange and not (paths or names or persons):
         raise ValueError(Errors.F149)
     choices = Choices(paths, [*names.values()], persons, [*words.values()])
 
@@ -129,9 +109,6 @@ def ner_augmenter(
             if random.random() < rate:
                 pieces = change(pieces, doc, choices)
         yield example if pieces is original else _variant(nlp, pieces, doc)
-        for rate, make in additions.values():
-            if random.random() < rate and (labels := choices.labels(doc)):
-                yield example_of(nlp, make(labels, doc, choices), doc)
 
     return augment
 
@@ -179,87 +156,12 @@ def _renamed(
     return [*chain.from_iterable(chosen.get(piece, [piece]) for piece in pieces)]
 
 
-def laid_out(pieces: Pieces, doc: Doc, choices: Choices) -> Pieces:
-    """Markup or cells around the text or its names, or line breaks at its punctuation."""
-    choice = random.random()
-    if choice < 0.4:
-        mark = random.choice(MADE_UP["breaks"])
-        return [(text if label else _broken(text, mark), label) for text, label in pieces]
-    if choice < 0.6 and doc.ents:
-        begin, end = random.choice(MADE_UP["around_names"])
-        marked = [[(begin, ""), piece, (end, "")] if piece[1] else [piece] for piece in pieces]
-        return [*chain.from_iterable(marked)]
-    begin, end = random.choice(MADE_UP["around_text"])
-    return [(begin, ""), *pieces, (end, "")]
-
-
-def _broken(text: str, mark: str) -> str:
-    """Breaks after some punctuation marks."""
-    return "".join(char + mark * (char in PAUSES and random.random() < 0.5) for char in text)
-
-
-def posted(pieces: Pieces, doc: Doc, choices: Choices) -> Pieces:
-    """A topic, a handle, emoji or a URL around the text."""
-    before = random.choice(MADE_UP["topics"]) + random.choice(MADE_UP["handles"])
-    return [(before, ""), *pieces, (random.choice(MADE_UP["endings"]), "")]
-
-
 def in_other_width(pieces: Pieces, doc: Doc, choices: Choices) -> Pieces:
     """Full-width letters, digits and punctuation, or plain ones for full-width ones."""
     text = "".join(text for text, _ in pieces)
     has_full = any("\uff10" <= char <= "\uff5a" and char.isalnum() for char in text)
     table = TO_PLAIN if has_full else TO_FULL_WIDTH
     return [(text.translate(table), label) for text, label in pieces]
-
-
-# Added texts
-
-
-def name_list(labels: Sequence[str], doc: Doc, choices: Choices) -> Pieces:
-    """A list of names of a label."""
-    label = random.choice(labels)
-    names = [choices.mention(label, doc, titled=0.0) for _ in range(random.randint(2, MAX_NAMES))]
-    # A space or nothing doesn't separate names like "Tim Cook".
-    is_latin = any(name.isascii() for ((name, _),) in names)
-    separators = [each for each in MADE_UP["separators"] if each.strip() or not is_latin]
-    frames = [*FRAMES[""], *FRAMES.get(_kind_of(label), ())]
-    before, after = random.choice(frames).split("{}")
-    return [(before, ""), *_joined(random.choice(separators), names), (after, "")]
-
-
-def table(labels: Sequence[str], doc: Doc, choices: Choices) -> Pieces:
-    """A form, with a field and a value a line, or a table, with a line of fields above. Some cells
-    have ordinary words or numbers."""
-    columns = [
-        random.choice(labels) if random.random() < 0.6 else "" for _ in range(random.randint(1, 4))
-    ]
-    is_form = random.random() < 0.5
-    begin, between, end = random.choice(FORMS if is_form else ROWS)
-    fields: list[Pieces] = [[(random.choice(FIELDS[_kind_of(label)]), "")] for label in columns]
-    rows = [fields]
-    for _ in range(1 if is_form else random.randint(1, 4)):
-        rows.append([_cell(label, doc, choices) for label in columns])
-    lines: Iterable[Iterable[Pieces]] = zip(*rows, strict=True) if is_form else rows
-    return _joined("\n", [[(begin, ""), *_joined(between, row), (end, "")] for row in lines])
-
-
-def _cell(label: str, doc: Doc, choices: Choices) -> Pieces:
-    if label:
-        return choices.mention(label, doc)
-    if choices.cells and random.random() < 0.6:
-        return [(random.choice(choices.cells), "")]
-    return [(str(random.randrange(10 ** random.randint(1, 8))), "")]
-
-
-def _kind_of(label: str) -> str:
-    """PER, LOC or ORG, by the first letters of a label; "" for others."""
-    kind: str = MADE_UP["kinds"].get(label[:3].upper(), "")
-    return kind
-
-
-def _joined(separator: str, parts: Iterable[Pieces]) -> Pieces:
-    """Parts with a separator between them."""
-    return [piece for part in parts for piece in ((separator, ""), *part)][1:]
 
 
 # Names and words to choose from
@@ -275,18 +177,16 @@ class Choices:
     persons: Sequence[str]
     words: Sequence[WordList]
 
-    def labels(self, doc: Doc) -> list[str]:
-        """The labels of the Doc's corpus that there are names for."""
-        labels = [*(doc._.coarse_labels or {}), *(of[0] for of in self.pools if len(of) == 1)]
-        return [label for label in dict.fromkeys(labels) if meaning(label, doc) in self.pools]
-
-    def mention(self, label: str, doc: Doc, titled: float = TITLED) -> Pieces:
+    def mention(self, label: str, doc: Doc) -> Pieces:
         """Some name of a label; each list is as likely as any other. A share of the persons is a
-        surname, with a title outside of it that isn't a name in a corpus."""
+        surname, with a title outside of it that isn't a name in a corpus, or called as 老王."""
         labels = meaning(label, doc)
-        if len(labels) == 1 and labels[0] in self.persons and random.random() < titled:
+        if len(labels) == 1 and labels[0] in self.persons and random.random() < TITLED:
+            surname = random.choice(SURNAMES)
+            if random.random() < 0.5:
+                return [(random.choice(CALLED).format(surname), label)]
             titles = [title for title in TITLES if title not in self.names]
-            return [(random.choice(SURNAMES), label), (random.choice(titles or [""]), "")]
+            return [(surname, label), (random.choice(titles or [""]), "")]
         names = random.choice(self.pools[labels])
         return [(random.choice(names) if names else made_up(), label)]
 
@@ -337,11 +237,6 @@ class Choices:
             and entry.type
             and self.names.isdisjoint((entry.word, entry.type.lower()))
         }
-
-    @cached_property
-    def cells(self) -> list[str]:
-        """Ordinary words in Chinese and in English."""
-        return [*self.ordinary, *self.ordinary.values()]
 
     @cached_property
     def _automaton(self) -> CharwiseDoubleArrayAhoCorasick:
