@@ -11,7 +11,7 @@ from functools import partial
 
 from .names import Placeholder
 
-FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−", "0123456789.%--")
+FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−＄￥￡", "0123456789.%--$¥£")
 DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
 MAX_LENGTH = 24  # of a numeral with Chinese characters
@@ -23,7 +23,30 @@ _MONEY = (
     "卢布 rubles, 卢比 rupees, 人民币 yuan, 块钱 yuan, 元 yuan, 块 yuan"
 )
 MONEY = dict(each.split(" ", 1) for each in _MONEY.split(", "))
-CHAPTERS = {"章": "Chapter", "节": "Section", "课": "Lesson", "页": "page", "集": "Episode"}
+_THINGS = (
+    "个人 people, 人 people, 年 years, 个月 months, 天 days, 个小时 hours, 小时 hours, "
+    "分钟 minutes, 秒 seconds, 米 meters, 公里 kilometers, 岁 years old"
+)
+THINGS = {**MONEY, **dict(each.split(" ", 1) for each in _THINGS.split(", "))}
+CHAPTERS = {
+    "章": "Chapter",
+    "节课": "Lesson",
+    "节": "Section",
+    "课": "Lesson",
+    "页": "page",
+    "集": "Episode",
+}
+HALVES = {
+    "个半小时": "hours",
+    "个半月": "months",
+    "个半星期": "weeks",
+    "年半": "years",
+    "天半": "days",
+    "岁半": "years old",
+}
+_MANY = "十 dozens, 百 hundreds, 千 thousands, 万 tens of thousands, 百万 millions"
+MANY = dict(each.split(" ", 1) for each in _MANY.split(", "))  # after 几
+NEIGHBOURS = "一二三四五六七八九 一两三 三五"  # 五六年 is five to six years
 # First characters of words that follow a number of things
 MEASURES = "个位名人岁年天日周小分秒米公英斤吨克里度倍次遍本只条张辆座家所间层楼户套件台种亩平页元"
 
@@ -38,13 +61,16 @@ _END = rf"(?!{_ANY}|点{_ANY}|[.:]\d)"
 _DEGREES = "(?:%|℃|°C?)?"
 _MINUTES = rf"{_SMALL}分|(\d\d|[二三四五]?十[一二三四五六七八九]?){_END}"
 _CURRENCY = "|".join([*MONEY][:-1])
+_THING = "|".join(thing for thing in THINGS if thing != "块")
 _UNIT = "([百千万亿]+)"
+_FEW = _HAN[2:]
+_PRICE_END = r"(?=[的了吗吧呢一]|\W|$)"
 _SIGNED = r"(?:(?<![\w)])|(?<=[是到至为温约达低高损]))"
 
 # Words in Latin letters and numbers, with marks within: 3.14, 10:30, New York, tom@example.com.
 # All languages write these alike.
 LATIN_LETTERS = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
-_WORD = rf"[{LATIN_LETTERS}]+(?:[-+@._:/&'’,=?#~%]{{1,3}}[{LATIN_LETTERS}]+)*%?"
+_WORD = rf"[$€£¥]?[{LATIN_LETTERS}]+(?:[-+@._:/&'’,=?#~%]{{1,3}}[{LATIN_LETTERS}]+)*%?"
 LATIN = re.compile(rf"{_WORD}(?:,? {_WORD})*")
 # Digits beside Chinese numerals that couldn't be read together (20几万) aren't copied alone.
 PART_OF_NUMERAL = re.compile(r"(?<=[十百千万亿])\d[\d.,]*|\d[\d.,]*(?=[多余几]?[十百千万亿])")
@@ -52,7 +78,7 @@ PART_OF_NUMERAL = re.compile(r"(?<=[十百千万亿])\d[\d.,]*|\d[\d.,]*(?=[多�
 
 def numbers(text: str) -> list[Placeholder]:
     """The numbers that English writes otherwise, in order. Leaves out numerals that aren't one
-    number as a whole (二三十, 十几), and Chinese ones without anything that they count."""
+    number as a whole, and Chinese ones without anything that they count."""
     found: list[Placeholder] = []
     taken = bytearray(len(text))
     text = half_width(text)
@@ -176,8 +202,28 @@ def _nth(numeral: str, kind: str | None = None) -> str:
         return ""
     if kind:
         return f"{CHAPTERS[kind]} {number}"
+    return _ordinal(number) if numeral.isascii() or number > 10 else ""
+
+
+def _ordinal(number: Decimal) -> str:
     end = {1: "st", 2: "nd", 3: "rd"}.get(int(number % 10 if number // 10 % 10 != 1 else 0), "th")
-    return f"{number:f}{end}" if numeral.isascii() or number > 10 else ""
+    return f"{number:f}{end}"
+
+
+def _century(numeral: str, tens: str | None) -> str:
+    """20世纪90年代 → "the 1990s", 20世纪 → "the 20th century"."""
+    number = value(numeral) or Decimal(1)
+    return f"the {number - 1}{_digits(tens)}0s" if tens else f"the {_ordinal(number)} century"
+
+
+def _with_tenths(numeral: str, unit: str, tenths: str = "5") -> str:
+    number, name = value(numeral), {**HALVES, "米": "meters", "块": "yuan"}[unit]
+    return "" if number is None or number % 1 else f"{number:,f}.{_digits(tenths)} {name}"
+
+
+def _discount(share: str) -> str:
+    """八五折, 8.5折 → "15% off"."""
+    return f"{100 - int(_digits(share).replace('.', '').ljust(2, '0'))}% off"
 
 
 def _money(numeral: str, currency: str) -> str:
@@ -196,9 +242,25 @@ def _range(low: str, high: str, currency: str | None) -> str:
     return _formatted(f"{{}} to {{}} {MONEY[currency] if currency else ''}".rstrip(), low, high)
 
 
-def _over(numeral: str, unit: str | None) -> str:
+def _neighbours(start: str, low: str, high: str, unit: str, thing: str | None) -> str:
+    """一百五六十人 → "150 to 160 people"."""
+    if low + high not in NEIGHBOURS:
+        return ""
+    return _formatted("{} to {}" + _of(thing), start + low + unit, start + high + unit)
+
+
+def _over(numeral: str, unit: str | None, thing: str | None) -> str:
     is_many = unit or (value(numeral) or 0) >= 10
-    return _formatted("over {}", numeral + (unit or "")) if is_many else ""
+    return _formatted("over {}" + _of(thing), numeral + (unit or "")) if is_many else ""
+
+
+def _many(unit: str, thing: str) -> str:
+    """几十人 → "dozens of people"."""
+    return f"{MANY[unit]} of{_of(thing)}" if unit in MANY else ""
+
+
+def _of(thing: str | None) -> str:
+    return f" {THINGS[thing]}" if thing else ""
 
 
 def _formatted(pattern: str, *numerals: str) -> str:
@@ -213,12 +275,20 @@ def _count(numeral: str) -> str:
     return "" if is_read else spelled(numeral)
 
 
+def _decimal(numeral: str, thing: str | None) -> str:
+    """A small one: 零点五秒 → "0.5 seconds"."""
+    number = value(numeral) or 0
+    is_small = number < 10 and number % 1 and not numeral.isascii()
+    return f"{number}{_of(thing)}" if is_small else ""
+
+
 # The first rule that fits counts.
 _RULES: dict[str, Callable[..., str]] = {
     rf"{_START}(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
     rf"{_START}{_YEAR}{_SMALL}月": _date,
     rf"{_START}()(\d{{1,2}})月": _date,
     rf"{_START}([{_HAN}]{{4}})(?=年)": _digits,
+    rf"{_START}(?!两){_SMALL}世纪(?:([{_HAN}\d])[十0]年代)?": _century,
     rf"{_START}(\d{{2,4}}|[{_HAN}]十)年代": partial(_formatted, "{}s"),
     rf"{_START}{_NOON}?{_SMALL}点(?:(半|[一三]刻|整)|{_MINUTES}|(?!{_ANY}))": _time,
     rf"{_NOON}(\d+:\d\d(?:[-~]\d+:\d\d)?)": _with_noon,
@@ -229,13 +299,21 @@ _RULES: dict[str, Callable[..., str]] = {
     rf"第{_NUMBER}{_END}(?![-~到至])({'|'.join(CHAPTERS)})?": _nth,
     rf"{_START}{_NUMBER}(?:到|至|[-~](?=[\d.]+{_UNIT[1:-1]})){_NUMBER}{_END}"
     rf"(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
+    rf"{_START}{_SMALL}({'|'.join(HALVES)})(?![年天夜载])": _with_tenths,
+    rf"{_START}([1-3一二两三])(米)([{_HAN}\d]{{1,2}})(?![几多{MEASURES}]|{_ANY})": _with_tenths,
+    rf"{_START}{_NUMBER}(块)([{_HAN}\d])(?:[毛角]钱?)?{_PRICE_END}": _with_tenths,
+    rf"(?:打|(?<!波){_START})([{_HAN}\d]{{1,2}}|\d\.\d)折(?![扣叠磨腾合])": _discount,
+    rf"{_START}((?:{_ANY}*[十百千万])?)([{_FEW}])([{_FEW}])([十百千万亿]*)(?!年[级代])"
+    rf"(?:({_THING})|(?=[{MEASURES}]))": _neighbours,
     rf"{_START}{_NUMBER}({_CURRENCY})": _money,
-    rf"{_START}{_NUMBER}(块)(?=[的了吗吧呢一]|\W|$)": _money,
+    rf"{_START}{_NUMBER}(块){_PRICE_END}": _money,
     rf"零下{_NUMBER}{_END}": partial(_formatted, "-{}"),
     rf"{_SIGNED}负{_NUMBER}{_END}(?=[度米层分]|\W|$)": partial(_formatted, "-{}"),
     rf"{_SIGNED}-(\d[\d.]*{_DEGREES}){_END}(?![A-Za-z-])": "-{}".format,
-    rf"{_START}{_NUMBER}[多余]{_UNIT}?": _over,
+    rf"{_START}{_NUMBER}[多余几]{_UNIT}?(?!{_ANY}|号)({_THING})?": _over,
+    rf"好?几([十百千万]+)({_THING})": _many,
     rf"{_START}(\d[\d.,]*{_ANY}+){_END}": _count,
+    rf"{_START}{_NUMBER}{_END}(?:({_THING})|(?=[{MEASURES}]))": _decimal,
     rf"{_START}{_NUMBER}{_END}(?=[{MEASURES}])(?!分之)": _count,
 }
 RULES = [(re.compile(pattern), write) for pattern, write in _RULES.items()]
