@@ -247,8 +247,9 @@ F363 {name}: this encoder reads at most {places} pieces, including one before an
   to a lower number.
 F364 {name}: can't load the encoder. Give the path of a folder in Hugging Face's format
   (config.json, vocab.txt or tokenizer.json, and the weights), or the name of a model there.
-  `nlp.initialize` reads it again even for a trained pipeline: to continue training, call
-  `nlp.resume_training` instead. {reason}
+  `nlp.initialize` and `spacy assemble` read it again even for a trained pipeline: to continue
+  training, call `nlp.resume_training` instead; to assemble, name the pipeline as the components'
+  `source`. {reason}
 F365 No initialised transformer precedes the component that listens to one. Add a component
   `transformer` with the architecture spacy-flat.CharacterTransformer.v1 before it. spaCy does not
   initialise [training.frozen_components] unless they are sourced from a trained pipeline: to keep

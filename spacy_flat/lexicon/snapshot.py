@@ -33,6 +33,8 @@ _REMOVE_ZERO_WIDTH = dict.fromkeys(map(ord, ZERO_WIDTH))
 # Letters, also full-width ones, and combining accents.
 _LETTER = "A-Za-zÀ-ÖØ-öø-ɏ\u0300-\u036f\u0370-\u052fḀ-ỿＡ-Ｚａ-ｚ"
 _DIGIT = "[0-9０-９]"
+_FULL_WIDTH = re.compile("[Ａ-Ｚａ-ｚ０-９]")
+_HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _HAS_CASE = re.compile(f"[{_LETTER}]")
 _RUN = re.compile(f"[{_LETTER}]{{2,}}|{_DIGIT}(?:[.,]?{_DIGIT})+")
 
@@ -373,7 +375,9 @@ def _merge(found: Hits, others: Hits) -> Hits:
 
 
 def _fold_case(text: str) -> str:
-    """Lower case of the same length."""
+    """Lower case and half width, of the same length."""
+    if _FULL_WIDTH.search(text):
+        text = text.translate(_HALF_WIDTH)
     # "İ" would become two characters, and "Σ" depends on its place in a word.
     return text.replace("İ", "i").lower().replace("ς", "σ")
 

@@ -81,7 +81,8 @@ class PretrainedEmbedding(nn.Module):
         dtype = torch.int8 if table.int8 else torch.float16 if table.float16 else torch.float32
         self.register_buffer("pretrained", torch.zeros(rows, width, dtype=dtype))
         self.register_buffer("scales", torch.zeros(rows, 1) if table.int8 else None)
-        fixed = oov_vectors(width) * table.unknown if table.unknown else None
+        is_drawn = table.unknown and not self.pretrained.is_meta  # which NumPy would fill
+        fixed = oov_vectors(width) * table.unknown if is_drawn else None
         self.register_buffer("unknown", fixed, persistent=False)
         # The last row stays zero: keys that are not trained add nothing to their vectors.
         zero = table.trained + 1
