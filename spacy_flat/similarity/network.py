@@ -5,7 +5,7 @@ side), D width, K classes.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,13 +40,8 @@ class RE2(EmbeddingNetwork):
         self.embed_dropout = Dropout(options.embed_dropout)
         self.embed_width = embed_width = sum(table.width for table in tables) + sizes.upstream_width
         # The first block reads the embeddings alone.
-        hidden = options.hidden
-        later = embed_width + hidden if options.connection == "aug" else hidden
-        widths = [embed_width] + [later] * (options.blocks - 1)
+        widths = [embed_width] + [embed_width + options.hidden] * (options.blocks - 1)
         self.blocks = nn.ModuleList(Block(options, width) for width in widths)
-        self.widen = None
-        if options.connection == "residual" and options.blocks > 1 and embed_width != hidden:
-            self.widen = make_linear(embed_width, hidden)
         n_outputs = len(sizes.labels) if options.objective == "classes" else 1
         self.predict = Prediction(options, n_outputs)
 
@@ -82,26 +77,11 @@ class RE2(EmbeddingNetwork):
         outputs: list[Tensor] = []
         for block in self.blocks:
             assert isinstance(block, Block)
-            if outputs:
-                entering = self.connect(embedded, entering, outputs)
+            if outputs:  # augmented residual connections (section 2.1 of the paper)
+                entering = torch.cat([embedded, torch.stack(outputs[-2:]).sum(dim=0)], dim=1)
             x = torch.cat([entering, block.encoder(entering, owners)], dim=1)
             outputs.append(block.fusion(x, block.alignment(x, texts)))
             yield block, x, outputs[-1]
-
-    def connect(self, embedded: Tensor, entered: Tensor, outputs: Sequence[Tensor]) -> Tensor:
-        """The input of the next block (section 2.1 of the paper).
-
-        embedded: [R, D]; entered: the input of the last block; outputs: of each block before.
-        """
-        if self.options.connection == "none":
-            return outputs[-1]
-        scale = math.sqrt(0.5) if self.options.scaled_connection else 1.0
-        if self.options.connection == "residual":
-            if self.widen is not None and len(outputs) == 1:
-                entered = self.widen(entered)
-            return (outputs[-1] + entered) * scale
-        total = outputs[-1] if len(outputs) == 1 else (outputs[-1] + outputs[-2]) * scale
-        return torch.cat([embedded, total], dim=1)
 
     def loss(self, outputs: Tensor, gold: NDArray[Any]) -> Tensor:
         """Sum over pairs: cross-entropy of logits [B, K] and numbers of classes [B], or squared
@@ -144,8 +124,7 @@ class Block(nn.Module):
         self.encoder = ConvolutionEncoder(options, width)
         both = width + options.hidden
         self.alignment = AlignmentLayer(options, both)
-        fusion = FullFusion if options.fusion == "full" else SimpleFusion
-        self.fusion = fusion(both, options.hidden, options.dropout)
+        self.fusion = Fusion(options, both)
 
 
 class ConvolutionEncoder(nn.Module):
@@ -197,11 +176,9 @@ class AlignmentLayer(nn.Module):
     def __init__(self, options: RE2Options, width: int) -> None:
         super().__init__()
         self.temperature = nn.Parameter(torch.tensor(1 / math.sqrt(options.hidden)))
-        self.project = None
-        if options.alignment == "linear":
-            self.project = nn.Sequential(
-                Dropout(options.dropout), make_linear(width, options.hidden), nn.GELU()
-            )
+        self.project = nn.Sequential(
+            Dropout(options.dropout), make_linear(width, options.hidden), nn.GELU()
+        )
 
     def forward(self, x: Tensor, texts: Texts) -> Tensor:
         """[R, D] → [R, D] the vectors that the units are aligned with."""
@@ -216,7 +193,7 @@ class AlignmentLayer(nn.Module):
 
     def keys(self, x: Tensor, texts: Texts) -> Sides:
         """[B, L, D] of each side, what the scores are computed from."""
-        return texts.pad(x if self.project is None else self.project(x))
+        return texts.pad(self.project(x))
 
     def align(self, queries: Tensor, keys: Tensor, present: Tensor, values: Tensor) -> Tensor:
         """Weighted sums [B, La, D] of values [B, Lb, D]; in prediction with at most `MAX_WEIGHTS`
@@ -231,29 +208,18 @@ class AlignmentLayer(nn.Module):
         return scores.masked_fill(~present[:, None], -math.inf).softmax(dim=2)
 
 
-class SimpleFusion(nn.Module):
-    """A unit and its aligned vector, concatenated."""
-
-    def __init__(self, width: int, hidden: int, dropout: float) -> None:
-        super().__init__()
-        self.linear = make_linear(2 * width, hidden)
-
-    def forward(self, x: Tensor, aligned: Tensor) -> Tensor:
-        """Each [R, D] → [R, hidden]."""
-        return gelu(self.linear(torch.cat([x, aligned], dim=1)))
-
-
-class FullFusion(nn.Module):
+class Fusion(nn.Module):
     """Three comparisons of a unit and its aligned vector (equation 4): G₁([x; a]), G₂([x; x − a])
     and G₃([x; x ∘ a]), and a layer over them."""
 
-    def __init__(self, width: int, hidden: int, dropout: float) -> None:
+    def __init__(self, options: RE2Options, width: int) -> None:
         super().__init__()
+        hidden = options.hidden
         self.beside = make_linear(2 * width, hidden)
         self.difference = make_linear(2 * width, hidden)
         self.product = make_linear(2 * width, hidden)
         self.join = make_linear(3 * hidden, hidden)
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(options.dropout)
 
     def forward(self, x: Tensor, aligned: Tensor) -> Tensor:
         """Each [R, D] → [R, hidden]."""
@@ -266,30 +232,21 @@ class FullFusion(nn.Module):
 
 
 class Prediction(nn.Module):
-    """From the vectors of both texts to the classes, or to the score (equation 5)."""
+    """From the vectors of both texts, whatever their order, to the classes, or to the score
+    (equation 5)."""
 
     def __init__(self, options: RE2Options, n_outputs: int) -> None:
         super().__init__()
-        self.kind = options.prediction
-        n_parts = {"symmetric": 3, "full": 4, "simple": 2}[self.kind]
-        self.compare = make_linear(n_parts * options.hidden, options.hidden)
+        self.compare = make_linear(3 * options.hidden, options.hidden)
         self.classify = make_linear(options.hidden, n_outputs, activated=False)
         self.dropout = Dropout(options.dropout)
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """Each [B, D] → [B, K]."""
-        compared = gelu(self.compare(self.dropout(self._features(left, right))))
+        features = torch.cat([left + right, (left - right).abs(), left * right], dim=1)
+        compared = gelu(self.compare(self.dropout(features)))
         outputs: Tensor = self.classify(self.dropout(compared))
         return outputs
-
-    def _features(self, left: Tensor, right: Tensor) -> Tensor:
-        if self.kind == "symmetric":
-            parts = [left + right, (left - right).abs(), left * right]
-        elif self.kind == "full":
-            parts = [left, right, left - right, left * right]
-        else:
-            parts = [left, right]
-        return torch.cat(parts, dim=1)
 
 
 def make_linear(n_in: int, n_out: int, *, activated: bool = True) -> Linear:

@@ -18,7 +18,14 @@ class RE2Options(Options):
     """
 
     block: ClassVar[str] = "re2_similarity, model.network"
-    retired: ClassVar[dict[str, Any]] = {"key_dropout": 0.0}
+    retired: ClassVar[dict[str, Any]] = {
+        "key_dropout": 0.0,
+        "alignment": "linear",
+        "fusion": "full",
+        "connection": "aug",
+        "scaled_connection": False,
+        "prediction": "symmetric",
+    }
 
     objective: Literal["classes", "score"] = option(
         "classes",
@@ -30,33 +37,6 @@ class RE2Options(Options):
     encoder_layers: int = option(2, "convolutions in an encoder", min=1, fixed=True)
     kernel_sizes: Sequence[int] = option(
         (3,), "widths of the convolutions in units; they share the hidden width", fixed=True
-    )
-    alignment: Literal["identity", "linear"] = option(
-        "linear",
-        "compare the units themselves (identity), or a projection of them (linear)",
-        fixed=True,
-    )
-    fusion: Literal["full", "simple"] = option(
-        "full",
-        "compare a unit with the units aligned to it by concatenation, difference and product "
-        "(full), or by concatenation only (simple)",
-        fixed=True,
-    )
-    connection: Literal["aug", "residual", "none"] = option(
-        "aug",
-        "input of later blocks: embeddings concatenated with the sum of the last two outputs "
-        "(aug), the sum of the last input and output (residual), or the last output (none)",
-        fixed=True,
-    )
-    scaled_connection: bool = option(
-        False, "scale the sums of the connections by √½, as in the released code", fixed=True
-    )
-    prediction: Literal["symmetric", "full", "simple"] = option(
-        "symmetric",
-        "compare the two texts by sum, distance and product, regardless of their order "
-        "(symmetric); by concatenation, difference and product (full); or by concatenation only "
-        "(simple)",
-        fixed=True,
     )
     dropout: float = option(0.2, "dropout before convolutions and linear layers", min=0, below=1)
     embed_dropout: float = option(0.2, "dropout of the embeddings", min=0, below=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,26 +18,19 @@ from spacy_flat.nn.layers import Dropout
 from spacy_flat.nn.network import Sizes, Table
 from spacy_flat.similarity import network as module
 from spacy_flat.similarity.batch import TextBatch
-from spacy_flat.similarity.network import RE2, Block, FullFusion
+from spacy_flat.similarity.network import RE2, Block
 from spacy_flat.similarity.options import RE2Options
 from spacy_flat.text.vocabulary import Ragged
 
 N_KEYS = 30
 TINY = RE2Options(hidden=6)
 VARIANTS = [
-    RE2Options(hidden=6, **dict(zip(("alignment", "fusion", "connection"), choice, strict=True)))  # type: ignore[arg-type]
-    for choice in product(("identity", "linear"), ("full", "simple"), ("aug", "residual", "none"))
-]
-VARIANTS += [
+    TINY,
     replace(TINY, blocks=1),
     replace(TINY, blocks=4),
-    replace(TINY, blocks=3, scaled_connection=True),
-    replace(TINY, blocks=3, connection="residual", scaled_connection=True),
     replace(TINY, encoder_layers=1, kernel_sizes=(1,)),
     replace(TINY, encoder_layers=3, kernel_sizes=(2, 3, 5)),
     replace(TINY, kernel_sizes=(4, 1)),
-    replace(TINY, prediction="full"),
-    replace(TINY, prediction="simple"),
     replace(TINY, objective="score"),
 ]
 Texts = list[list[int]]
@@ -93,9 +85,7 @@ def encode(block: Block, x: Tensor) -> Tensor:
 
 def align(block: Block, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """What each unit of x is aligned with, and the weights of it."""
-    keys = [x, y]
-    if block.alignment.project is not None:
-        keys = [gelu(linear(block.alignment.project[1], text)) for text in keys]  # type: ignore[arg-type]
+    keys = [gelu(linear(block.alignment.project[1], text)) for text in (x, y)]  # type: ignore[arg-type]
     weights = []
     for unit in keys[0]:
         scores = torch.stack([unit @ other for other in keys[1]]) * block.alignment.temperature
@@ -106,8 +96,6 @@ def align(block: Block, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 def fuse(block: Block, x: Tensor, a: Tensor) -> Tensor:
     fusion = block.fusion
-    if not isinstance(fusion, FullFusion):
-        return gelu(linear(fusion.linear, torch.cat([x, a], dim=1)))
     parts = [
         gelu(linear(fusion.beside, torch.cat([x, a], dim=1))),
         gelu(linear(fusion.difference, torch.cat([x, x - a], dim=1))),
@@ -118,8 +106,6 @@ def fuse(block: Block, x: Tensor, a: Tensor) -> Tensor:
 
 def reference(network: RE2, left: list[int], right: list[int]) -> Tensor:
     """[K] of one pair."""
-    options = network.options
-    scale = math.sqrt(0.5) if options.scaled_connection else 1.0
     assert network.chars is not None
     embedded = [network.chars.offsets.weight[torch.tensor(text)] for text in (left, right)]
     entering, outputs = embedded, [[0.0 * embedded[0][:, :1], 0.0 * embedded[1][:, :1]]]
@@ -127,37 +113,17 @@ def reference(network: RE2, left: list[int], right: list[int]) -> Tensor:
         assert isinstance(block, Block)
         if number:
             entering = [
-                connect(network, options, scale, embedded[side], entering[side], number,
-                        [output[side] for output in outputs])
+                torch.cat([embedded[side], outputs[-1][side] + outputs[-2][side]], dim=1)
                 for side in (0, 1)
-            ]  # fmt: skip
+            ]
         x, y = (torch.cat([text, encode(block, text)], dim=1) for text in entering)
         outputs.append(
             [fuse(block, x, align(block, x, y)[0]), fuse(block, y, align(block, y, x)[0])]
         )
     a, b = (output.max(dim=0).values for output in outputs[-1])
-    features = {
-        "symmetric": [a + b, (a - b).abs(), a * b],
-        "full": [a, b, a - b, a * b],
-        "simple": [a, b],
-    }[options.prediction]
-    hidden = gelu(linear(network.predict.compare, torch.cat(features)[None]))
+    features = torch.cat([a + b, (a - b).abs(), a * b])
+    hidden = gelu(linear(network.predict.compare, features[None]))
     return linear(network.predict.classify, hidden)[0]
-
-
-def connect(
-    network: RE2, options: RE2Options, scale: float, embedded: Tensor, entered: Tensor,
-    number: int, outputs: list[Tensor],
-) -> Tensor:  # fmt: skip
-    if options.connection == "none":
-        return outputs[-1]
-    if options.connection == "residual":
-        if number == 1:
-            assert network.widen is not None
-            entered = linear(network.widen, entered)
-        return (outputs[-1] + entered) * scale
-    total = outputs[-1] if number == 1 else (outputs[-1] + outputs[-2]) * scale
-    return torch.cat([embedded, total], dim=1)
 
 
 def expected(network: RE2, texts: Texts, pairs: list[tuple[int, int]]) -> Tensor:
@@ -234,9 +200,9 @@ def dropouts_of(network: RE2) -> dict[str, Dropout]:
     return {name: module for name, module in modules if isinstance(module, Dropout)}
 
 
-@pytest.mark.parametrize("name", dropouts_of(make(replace(TINY, alignment="linear"))))
+@pytest.mark.parametrize("name", dropouts_of(make(TINY)))
 def test_each_dropout_has_an_effect(name: str) -> None:
-    network = make(replace(TINY, alignment="linear")).float().train()
+    network = make(TINY).float().train()
     for other, dropout in dropouts_of(network).items():
         if other != name:
             dropout.threshold = 0
