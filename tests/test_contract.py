@@ -155,7 +155,7 @@ VARIANTS = [
     for at, options in (
         (1, {"unit": "token", "char_width": 12}),
         (1, {"unit": "token", "char_width": 12, "char_encoder": "lstm"}),
-        (3, {"network": {"cell": "gru", "layers": 2, "tied": False}}),
+        (3, {"network": {"cell": "gru", "layers": 2}}),
         (3, {"network": {"ngrams": 30}}),
     )
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..corpora.records import Line, csv_lines, read_records, tab_lines
 from ..errors import Errors
+from ..similarity.index import Entry
 from ..util.files import suffix_of
 
 # Names of the columns in a header, in any case, or of the keys.
@@ -17,14 +18,7 @@ ANSWER = ("answer", "答案", "标准答案", "回答", "回复")
 Rows = Iterator[tuple[Line, Any]]  # line and values by column
 
 
-class FaqEntry(NamedTuple):
-    """A question in one or several phrasings, and its answer."""
-
-    phrasings: list[str]
-    answer: str
-
-
-def read_faq(path: Path) -> list[FaqEntry]:
+def read_faq(path: Path) -> list[Entry]:
     """The questions of a file: JSON objects if its name ends in .jsonl or .json, whose question may
     be a list of phrasings; otherwise lines split at TABs, or as CSV if it ends in .csv. Skips empty
     lines. Raises as `read_records`, `read_table`, `entry_of` and `read_text_lines`, and ValueError
@@ -58,7 +52,7 @@ def read_table(path: Path) -> Rows:
             yield line, dict(zip(names, cells, strict=False))
 
 
-def entry_of(path: Path, line: Line, row: Any) -> FaqEntry:
+def entry_of(path: Path, line: Line, row: Any) -> Entry:
     """Raises ValueError (F336) for a row without a question, or with values that aren't texts. A
     question has a letter: numbers are another column."""
     row = row if isinstance(row, dict) else {}
@@ -70,4 +64,4 @@ def entry_of(path: Path, line: Line, row: Any) -> FaqEntry:
         any(map(str.isalpha, text)) for text in asked
     ):
         raise ValueError(Errors.F336.format(path=path, line=line))
-    return FaqEntry([" ".join(text.split()) for text in asked], answer.strip())
+    return Entry([" ".join(text.split()) for text in asked], answer.strip())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
@@ -13,12 +12,12 @@ from wasabi import msg
 from ..errors import Errors
 from ..util.messages import counted
 from ._components import PAIRS, load_component
-from ._faq import FaqEntry, read_faq
+from ._faq import read_faq
 from ._options import Component, Device, Pipeline
 
 if TYPE_CHECKING:
     from ..similarity.component import PairClassifier
-    from ..similarity.index import TextIndex
+    from ..similarity.index import Entry, TextIndex
 
 
 def search(
@@ -72,7 +71,7 @@ def check_folder(path: Path) -> None:
         raise ValueError(Errors.F148.format(path=path))
 
 
-def index_of(pipe: PairClassifier, entries: Sequence[FaqEntry], folder: Path | None) -> TextIndex:
+def index_of(pipe: PairClassifier, entries: list[Entry], folder: Path | None) -> TextIndex:
     """The folder's index, if it fits these questions and this pipeline; otherwise a new one, saved
     there."""
     asked = [entry.phrasings for entry in entries]
@@ -81,7 +80,7 @@ def index_of(pipe: PairClassifier, entries: Sequence[FaqEntry], folder: Path | N
         return pipe.index(asked, answers)
     try:
         found = pipe.load_index(folder)
-        if found.questions == list(zip(asked, answers, strict=True)):
+        if found.questions == entries:
             return found
         msg.warn(f"{folder}: the index is of other questions. It is made again now.")
     except FileNotFoundError:

@@ -82,8 +82,6 @@ class CharLM(EmbeddingNetwork):
 
     def __init__(self, options: CharLMOptions, sizes: CharLMSizes) -> None:
         super().__init__(options.key_dropout)
-        self.variational = options.variational
-        self.tied = options.tied
         n_keys, embed_width, width = sizes.chars.keys + 1, sizes.chars.width, options.width
         self.chars = PretrainedEmbedding(sizes.chars)
         self.embed_dropout = Dropout(options.embed_dropout)
@@ -94,10 +92,8 @@ class CharLM(EmbeddingNetwork):
         )
         self.hidden_dropout = Dropout(options.hidden_dropout)
         self.output_dropout = Dropout(options.output_dropout)
-        is_mapped = options.tied and width != embed_width
+        is_mapped = width != embed_width
         self.project = nn.Linear(width, embed_width) if is_mapped else nn.Identity()
-        if not options.tied:
-            self.classify = nn.Linear(width, n_keys, bias=False)
         self.bias = nn.Parameter(torch.zeros(n_keys))
         never = torch.zeros(n_keys)
         never[sizes.start] = -torch.inf
@@ -147,13 +143,11 @@ class CharLM(EmbeddingNetwork):
         return linear(self.project(hidden), weights, self.bias + self.never)
 
     def packed_weights(self) -> Tensor:
-        """[K, E or D] of the output layer, for predictions step by step."""
+        """[K, E] of the output layer, for predictions step by step."""
         return packed(self.output_weights())
 
     def output_weights(self) -> Tensor:
-        """[K, E or D] of the output layer."""
-        if not self.tied:
-            return self.classify.weight
+        """[K, E] of the output layer: the embeddings (Press & Wolf, 2017)."""
         weights: Tensor = self.chars(torch.arange(len(self.bias), device=self.bias.device))
         return weights
 
@@ -181,9 +175,7 @@ class CharLM(EmbeddingNetwork):
         return [tuple(part[:, rows] for part in layer) for layer in state]
 
     def _dropped(self, x: Tensor, dropout: Dropout) -> Tensor:
-        """[B, C, ·] after dropout; if variational, with one mask [B, 1, ·] for a text."""
-        if not self.variational:
-            return dropout(x)  # type: ignore[no-any-return]
+        """[B, C, ·] after dropout with one mask [B, 1, ·] for a text (Gal & Ghahramani, 2016)."""
         return x * dropout(x.new_ones(len(x), 1, x.shape[2]))  # type: ignore[no-any-return]
 
 

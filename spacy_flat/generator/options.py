@@ -1,7 +1,7 @@
 """Options of the character language model: blocks of the config, under `@misc`."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ..text.options import TableOptions
 from ..util.options import Options, option, options_factory
@@ -12,19 +12,11 @@ class CharLMOptions(Options):
     """Options of the network. After training, only dropouts can be changed."""
 
     block: ClassVar[str] = "char_generator, model.network"
+    retired: ClassVar[dict[str, Any]] = {"tied": True, "variational": True}
 
     cell: Literal["lstm", "gru"] = option("lstm", "cells of the recurrent layers", fixed=True)
     layers: int = option(1, "recurrent layers", min=1, fixed=True)
     width: int = option(256, "width of the recurrent layers", min=1, fixed=True)
-    tied: bool = option(
-        True,
-        "use the embeddings as the weights of the output layer (Press & Wolf, 2017); if width and "
-        "embed_width differ, a linear map connects them",
-        fixed=True,
-    )
-    variational: bool = option(
-        True, "use the same dropout masks for all characters of a piece (Gal & Ghahramani, 2016)"
-    )
     embed_dropout: float = option(0.2, "dropout of the embeddings", min=0, below=1)
     hidden_dropout: float = option(0.2, "dropout between recurrent layers", min=0, below=1)
     output_dropout: float = option(0.3, "dropout before the output layer", min=0, below=1)

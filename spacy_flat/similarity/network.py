@@ -20,6 +20,7 @@ from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Sizes
 from .batch import TextBatch
 from .options import RE2Options
 
+KERNEL_SIZE = 3
 MAX_WEIGHTS = 1 << 22  # attention weights computed at once
 Sides = list[Tensor]  # of the left texts and of the right ones
 
@@ -128,14 +129,13 @@ class Block(nn.Module):
 
 
 class ConvolutionEncoder(nn.Module):
-    """Convolutions over the units of each text, of one or more kernel sizes in each layer."""
+    """Convolutions over the units of each text."""
 
     def __init__(self, options: RE2Options, width: int) -> None:
         super().__init__()
-        sizes, hidden = options.kernel_sizes, options.hidden
-        widths = [width] + [hidden] * (options.encoder_layers - 1)
+        widths = [width] + [options.hidden] * (options.encoder_layers - 1)
         self.layers = nn.ModuleList(
-            nn.ModuleList(make_convolution(width, hidden // len(sizes), size) for size in sizes)
+            nn.ModuleList([make_convolution(width, options.hidden)])  # as in saved weights
             for width in widths
         )
         self.dropout = Dropout(options.dropout)
@@ -145,28 +145,26 @@ class ConvolutionEncoder(nn.Module):
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, nn.ModuleList)
             x = self.dropout(x) if number else x
-            x = gelu(torch.cat([convolve(each, x, owners) for each in layer], dim=1))
+            x = gelu(convolve(layer[0], x, owners))
         out: Tensor = self.dropout(x)
         return out
 
 
 def convolve(convolution: nn.Module, x: Tensor, owners: Tensor) -> Tensor:
-    """[R, D] → [R, K], within each text. One of an even size sees one unit more after than before.
+    """[R, D] → [R, K], within each text.
 
     Faster than `conv1d`, and without padding.
     """
     assert isinstance(convolution, nn.Conv1d)
-    (size,) = convolution.kernel_size
-    before, after = (size - 1) // 2, size // 2
-    padded = nn.functional.pad(x, (0, 0, before, after))
-    around = nn.functional.pad(owners, (before, after), value=-1)
+    padded = nn.functional.pad(x, (0, 0, 1, 1))
+    around = nn.functional.pad(owners, (1, 1), value=-1)
     parts = [
         padded[start : start + len(x)].masked_fill(
             (around[start : start + len(x)] != owners)[:, None], 0.0
         )
-        for start in range(size)
+        for start in range(KERNEL_SIZE)
     ]
-    weight = convolution.weight.transpose(1, 2).flatten(1)  # [K, size × D]
+    weight = convolution.weight.transpose(1, 2).flatten(1)  # [K, 3·D]
     return linear(torch.cat(parts, dim=1), weight, convolution.bias)
 
 
@@ -257,10 +255,10 @@ def make_linear(n_in: int, n_out: int, *, activated: bool = True) -> Linear:
     return layer
 
 
-def make_convolution(n_in: int, n_out: int, size: int) -> nn.Conv1d:
+def make_convolution(n_in: int, n_out: int) -> nn.Conv1d:
     """A convolution with weight normalisation; see `convolve`."""
-    convolution = nn.Conv1d(n_in, n_out, size)
-    _initialise(convolution, n_in * size, activated=True)
+    convolution = nn.Conv1d(n_in, n_out, KERNEL_SIZE)
+    _initialise(convolution, n_in * KERNEL_SIZE, activated=True)
     weight_norm(convolution)
     return convolution
 

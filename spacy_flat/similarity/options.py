@@ -1,6 +1,5 @@
 """Options of RE2: blocks of the config, registered under `@misc`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -14,12 +13,12 @@ class RE2Options(Options):
     """Options of the RE2 network, in the terms of Yang et al. (2019). After training, only dropouts
     can be changed.
 
-    Also raises ValueError (F305) for kernel sizes that can't share the width evenly.
     """
 
     block: ClassVar[str] = "re2_similarity, model.network"
     retired: ClassVar[dict[str, Any]] = {
         "key_dropout": 0.0,
+        "kernel_sizes": [3],
         "alignment": "linear",
         "fusion": "full",
         "connection": "aug",
@@ -35,18 +34,8 @@ class RE2Options(Options):
     blocks: int = option(2, "blocks of encoder, alignment and fusion", min=1, fixed=True)
     hidden: int = option(150, "width of encoders, fusions and prediction", min=1, fixed=True)
     encoder_layers: int = option(2, "convolutions in an encoder", min=1, fixed=True)
-    kernel_sizes: Sequence[int] = option(
-        (3,), "widths of the convolutions in units; they share the hidden width", fixed=True
-    )
     dropout: float = option(0.2, "dropout before convolutions and linear layers", min=0, below=1)
     embed_dropout: float = option(0.2, "dropout of the embeddings", min=0, below=1)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        sizes = self.kernel_sizes
-        self.require("kernel_sizes", bool(sizes) and min(sizes) >= 1, "one or more whole numbers")
-        n = len(sizes)
-        self.require("hidden", self.hidden % n == 0, f"a multiple of {n}, the kernel sizes")
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,8 @@ class Seq2Seq(EmbeddingNetwork):
         self.dropout = Dropout(options.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(options) for _ in range(options.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(options) for _ in range(options.decoder_layers))
-        is_pre = options.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(width) if is_pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(width) if is_pre else nn.Identity()
+        self.encoder_norm = nn.LayerNorm(width)
+        self.decoder_norm = nn.LayerNorm(width)
         self.bias = nn.Parameter(torch.zeros(sizes.target))
         self.initialise_linears()
         for table in (self.target, self.source):
@@ -235,19 +234,16 @@ class DecoderLayer(EncoderLayer):
 
 
 class Sublayer(nn.Module):
-    """The normalisation before or after a sublayer, its dropout and residual connection."""
+    """The normalisation before a sublayer, its dropout and residual connection."""
 
     def __init__(self, options: Seq2SeqOptions) -> None:
         super().__init__()
-        self.is_pre = options.norm == "pre"
         self.norm = nn.LayerNorm(options.width)
         self.dropout = Dropout(options.dropout)
 
     def forward(self, x: Tensor, inner: Callable[[Tensor], Tensor]) -> Tensor:
         """[R, D] → [R, D]"""
-        if self.is_pre:
-            return x + self.dropout(inner(self.norm(x)))  # type: ignore[no-any-return]
-        return self.norm(x + self.dropout(inner(x)))  # type: ignore[no-any-return]
+        return x + self.dropout(inner(self.norm(x)))  # type: ignore[no-any-return]
 
 
 class CachedAttention(nn.Module):

@@ -12,16 +12,18 @@ class Seq2SeqOptions(Options):
     changed."""
 
     block: ClassVar[str] = "seq2seq_translator, model.network"
-    retired: ClassVar[dict[str, Any]] = {"positions": "sinusoidal", "tied": True, "r_drop": 0.0}
+    retired: ClassVar[dict[str, Any]] = {
+        "positions": "sinusoidal",
+        "tied": True,
+        "r_drop": 0.0,
+        "norm": "pre",
+    }
 
     encoder_layers: int = option(4, "layers of the encoder", min=1, fixed=True)
     decoder_layers: int = option(2, "layers of the decoder", min=1, fixed=True)
     width: int = option(256, "width of the network; a multiple of num_heads", min=1, fixed=True)
     num_heads: int = option(4, "heads of each attention", min=1, fixed=True)
     ff_width: int = option(1024, "width of the feed-forward layers", min=1, fixed=True)
-    norm: Literal["pre", "post"] = option(
-        "pre", "normalise before each sublayer, or after it, as in the paper (post)", fixed=True
-    )
     dropout: float = option(
         0.0, "dropout of embeddings and sublayers; small corpora need 0.1 to 0.3", min=0, below=1
     )

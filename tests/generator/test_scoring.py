@@ -19,7 +19,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "gru": {"cell": "gru"},
     "two layers": {"layers": 2},
     "two layers of gru": {"layers": 2, "cell": "gru"},
-    "not tied": {"tied": False},
     "tied without a map": {"width": 16},
 }
 
@@ -44,12 +43,9 @@ def reference(nlp: Language, text: str) -> list[float]:
         for number in range(options.layers):
             state[number] = cell(options.cell, weights, number, x, *state[number])
             x = state[number][0]
-        if options.tied:
-            if "project.weight" in weights:
-                x = weights["project.weight"] @ x + weights["project.bias"]
-            scores = table @ x + weights["bias"]
-        else:
-            scores = weights["classify.weight"] @ x + weights["bias"]
+        if "project.weight" in weights:
+            x = weights["project.weight"] @ x + weights["project.bias"]
+        scores = table @ x + weights["bias"]
         scores[start] = -np.inf
         surprisals.append(math.log(np.exp(scores).sum()) - scores[following])
     return surprisals

@@ -147,7 +147,7 @@ def test_errors(trained_pairs: Language) -> None:
         ("F324", lambda: pipe.initialize(lambda: [one_class])),
         ("F325.*word_vectors", lambda: pipe.initialize(list, word_vectors=vectors)),
         ("F310.*threshold", lambda: setattr(ready, "threshold", 1.5)),
-        ("F305", lambda: RE2Options(kernel_sizes=[3, 5], hidden=7)),
+        ("F305", lambda: RE2Options(hidden=0)),
         ("F312.*number 0", lambda: ready.predict_pairs(("退款", "付款"))),
         ("F312.*number 1", lambda: ready.predict_pairs([("退", "付"), ("退", None)])),
         ("F313", lambda: trained_pairs(hidden)),

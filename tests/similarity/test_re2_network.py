@@ -28,9 +28,8 @@ VARIANTS = [
     TINY,
     replace(TINY, blocks=1),
     replace(TINY, blocks=4),
-    replace(TINY, encoder_layers=1, kernel_sizes=(1,)),
-    replace(TINY, encoder_layers=3, kernel_sizes=(2, 3, 5)),
-    replace(TINY, kernel_sizes=(4, 1)),
+    replace(TINY, encoder_layers=1),
+    replace(TINY, encoder_layers=3),
     replace(TINY, objective="score"),
 ]
 Texts = list[list[int]]

@@ -15,7 +15,6 @@ from spacy_flat.util.arrays import Ints
 N_PLACEHOLDERS = 2
 FIRST = NAMES + N_PLACEHOLDERS  # key of the first piece
 SMALL = {"width": 16, "num_heads": 2, "ff_width": 32, "encoder_layers": 2, "decoder_layers": 2}
-NORMS = ["pre", "post"]
 
 
 def network(n_pieces: int = 12, seed: int = 0, **options: object) -> Seq2Seq:
@@ -85,13 +84,11 @@ def beam_search(network: Seq2Seq, source: Source, how: BeamSearch) -> list[Hypot
     return sorted(ended, key=lambda each: -each.score)[:W]
 
 
-def as_torch(net: Seq2Seq, norm: str) -> nn.Transformer:
+def as_torch(net: Seq2Seq) -> nn.Transformer:
     """torch's own Transformer with the same weights."""
-    theirs = nn.Transformer(16, 2, 2, 2, 32, 0.0, batch_first=True, norm_first=norm == "pre").eval()
+    theirs = nn.Transformer(16, 2, 2, 2, 32, 0.0, batch_first=True, norm_first=True).eval()
     weights = {}
     for side in ("encoder", "decoder"):
-        if norm == "post":
-            getattr(theirs, side).norm = None
         for key, value in getattr(net, f"{side}_norm").state_dict().items():
             weights[f"{side}.norm.{key}"] = value
         for number, layer in enumerate(getattr(net, side)):
@@ -120,11 +117,10 @@ def as_torch(net: Seq2Seq, norm: str) -> nn.Transformer:
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_it_is_the_published_network(norm: str) -> None:
+def test_it_is_the_published_network() -> None:
     """Vaswani et al. (2017), as torch computes it: embeddings times the root of the width, and
     sinusoids; what is predicted by the embeddings of the target."""
-    net = network(norm=norm)
+    net = network()
     for each in net.parameters():
         each += 0.1 * torch.randn_like(each)
     sources = sentences(2, 5)
@@ -134,7 +130,7 @@ def test_it_is_the_published_network(norm: str) -> None:
     def embed(table: nn.Embedding, keys: Ints) -> torch.Tensor:
         return table(torch.from_numpy(keys)) * 4 + sinusoids(torch.arange(keys.shape[1]), 16)
 
-    hidden = as_torch(net, norm)(
+    hidden = as_torch(net)(
         embed(net.source, batch.source.ids),
         embed(net.target, batch.inputs.ids),
         tgt_mask=torch.ones(4, 4).triu(1).bool(),
@@ -144,10 +140,9 @@ def test_it_is_the_published_network(norm: str) -> None:
     assert torch.allclose(net(batch), hidden @ net.target.weight.T + net.bias, atol=1e-4)
 
 
-@pytest.mark.parametrize("norm", NORMS)
-def test_cached_is_uncached(norm: str) -> None:
+def test_cached_is_uncached() -> None:
     """One place at a time gives the scores of all at once, also beyond the first room."""
-    net = network(norm=norm)
+    net = network()
     sources = sentences(5, 3, 9)
     rng = np.random.default_rng(1)
     targets = [np.array([START, *rng.integers(FIRST, 17, size=n), END]) for n in (70, 6, 40)]
