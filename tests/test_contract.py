@@ -242,6 +242,15 @@ def test_labels_are_given_or_found(kind: Kind) -> None:
     assert pipe.labels == kind.labels[::-1]
 
 
+def test_rehearses_what_it_was(kind: Kind) -> None:
+    nlp = kind.make()
+    optimizer = nlp.resume_training()
+    rehearses = kind.factory.endswith("_ner")
+    assert set(nlp.rehearse(kind.examples(nlp), sgd=optimizer)) == (
+        {kind.factory} if rehearses else set()
+    )
+
+
 def test_two_under_different_names(kind: Kind, trained: Language, tmp_path: Path) -> None:
     nlp = deepcopy(trained)
     alone = kind.make(name="other", steps=1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu, show_validation_error
-from spacy.util import dict_to_dot, load_config, load_model_from_config, logger
+from spacy.util import dict_to_dot, load_config, load_model, load_model_from_config, logger
 from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
 
@@ -234,4 +234,9 @@ def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) ->
     for section in ("paths", "system", "corpora"):
         settings[section].update(given[section])
     settings["training"].update({key: given["training"][key] for key in CHANGEABLE})
+    for name, block in config.interpolate()["components"].items():
+        if "source" in block and hasattr(pipe := saved.nlp.get_pipe(name), "rehearse_with"):
+            source = load_model(block["source"], vocab=saved.nlp.vocab)
+            taught: Any = source.get_pipe(block.get("component", name))
+            pipe.rehearse_with(taught.model)
     return saved.nlp

@@ -9,9 +9,13 @@ from spacy.language import Language
 from spacy.training import Corpus, Example
 
 from ..errors import Errors
+from ..ner.component import CRFEntityRecognizer
+from ..ner.spans import meaning
 from ..util.options import require_number
-from .docs import look_up_once
+from .docs import look_up_once, read_texts
 from .pieces import can_edit, example_of, pieces_of
+
+TEXTS = ".txt"
 
 
 def mixed_corpus(
@@ -21,18 +25,22 @@ def mixed_corpus(
     max_length: int = 0,
     join: float = 0.0,
     augmenter: Callable[[Language, Example], Iterator[Example]] | None = None,
+    partial: bool = False,
 ) -> Callable[[Language], Iterator[Example]]:
     """`spacy-flat.MixedCorpus.v1`: several corpora, shuffled together. The same seed gives the same
     examples in the same order. The reader stops after an epoch, like `spacy.Corpus.v1`.
 
-    paths: .spacy files, or folders of them, by name; null leaves one out.
-    weights: how often each Doc of a corpus occurs in an epoch, by name, 1 by default: with 2.5, all
-        Docs occur twice, and a random half of them a third time.
+    paths: .spacy files, or folders of them, by name; null leaves one out. Of the lines of .txt
+        files, nothing is known: a pipeline that is trained further stays on them as it was.
+    weights: how often each Doc of a corpus occurs in an epoch, by name: with 2.5, all Docs occur
+        twice, and a random half of them a third time. By default 1, and with .txt files as much
+        more as makes half of all Docs annotated.
     seed: seed of the order and the random choice.
     max_length: maximum length of a Doc, in tokens; 0 for any.
     join: share of the examples that one to three others of their corpus are joined to, after
         augmentation: texts to predict have several sentences.
     augmenter: augments the examples, each time they occur.
+    partial: a corpus doesn't annotate those of the pipeline's labels that it lacks.
 
     Raises ValueError for weights of other names, or below 0 (F165), and for a `join` that isn't
     from 0 to 1 (F341).
@@ -48,11 +56,13 @@ def mixed_corpus(
         look_up_once()
         random = Random(seed)
         mixed: list[Example] = []
-        for name, path in paths.items():
-            if path is None:
-                continue
-            weight = weights.get(name, 1.0)
-            plain = examples = list(Corpus(path, max_length=max_length)(nlp))
+        given = {name: Path(path) for name, path in paths.items() if path is not None}
+        corpora = {name: _read(nlp, path, max_length, partial) for name, path in given.items()}
+        raw = [name for name, path in given.items() if path.suffix == TEXTS]
+        n_raw = sum(len(corpora[name]) for name in raw)
+        usual = max(1.0, n_raw / max(1, sum(map(len, corpora.values())) - n_raw))
+        for name, plain in corpora.items():
+            weight, examples = weights.get(name, 1.0 if name in raw else usual), plain
             while weight > 0:
                 if augmenter:
                     examples = [new for each in plain for new in augmenter(nlp, each)]
@@ -63,6 +73,20 @@ def mixed_corpus(
         yield from mixed
 
     return read
+
+
+def _read(nlp: Language, path: Path, max_length: int, partial: bool) -> list[Example]:
+    """The examples of a corpus."""
+    if path.suffix == TEXTS:
+        return [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in read_texts(path)]
+    examples = list(Corpus(path, max_length=max_length)(nlp))
+    docs = [example.reference for example in examples]
+    annotated = {label for doc in docs for ent in doc.ents for label in meaning(ent.label_, doc)}
+    pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, CRFEntityRecognizer)]
+    lacking = {label for pipe in pipes for label in pipe.known_labels} - annotated
+    for doc in docs if partial and lacking else ():
+        doc._.unannotated_labels = sorted({*lacking, *(doc._.unannotated_labels or ())})
+    return examples
 
 
 def _joined(

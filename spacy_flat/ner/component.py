@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
-from thinc.api import set_dropout_rate
+from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors, Warnings
-from ..initialise import initialise_network
+from ..initialise import extend_labels, initialise_network
 from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
+from ..nn.optimizers import AdamW
 from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
-from ..text.tok2vec import backprop_zeros
+from ..text.tok2vec import backprop_zeros, listeners
 from ..text.units import HAN, EntitySpan, Units
 from ..text.vocabulary import Vocabulary
 from ..util.options import Check, check_of
@@ -22,7 +23,7 @@ from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
 from .constraints import SpanConstraints, constraints_of
 from .decoding import Decoding, EntityPrediction, Threshold, find_entities, span_probabilities
-from .model import Emissions, Gold, network_of, upstream_features
+from .model import Emissions, Gold, advice_on, network_of, upstream_features
 from .scores import score_entities
 from .spans import (
     Annotation,
@@ -51,6 +52,7 @@ def _is_threshold(value: object) -> bool:
     return value is None or all(map(check_of(float, 0, 1).accepts, numbers))
 
 
+UPDATES_ALONE = 10  # until the network has begun to forget
 LONG_WORDS = 4  # mean characters of Chinese tokens that are longer than words
 
 
@@ -101,6 +103,10 @@ class CRFEntityRecognizer(LabelledPipe):
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self._warned: dict[str, list[str]] = {}  # labels of settings
+        self._rehearsal_model: Any = None  # a copy that `nlp.resume_training` makes, the tutor
+        self._optimizer = AdamW(weight_decay=0.0)  # of rehearsals
+        self._added_labels: set[str] = set()  # to a network
+        self._updates_alone: int | None = None  # with entities of these only
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -234,20 +240,54 @@ class CRFEntityRecognizer(LabelledPipe):
         self._check_unannotated(self.known_labels)
         self.register_labels(examples)
         docs = [example.predicted for example in examples]
-        featuriser, network = self.featuriser, network_of(self.model)
+        return self._learn(docs, self._gold(examples), drop, losses)
+
+    def rehearse(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Any = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn to predict for the examples' texts what the component predicted at
+        `nlp.resume_training`. Does nothing without that call."""
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        docs = [example.predicted for example in examples]
+        unknown = [Annotation([], [EntitySpan(0, len(doc.text), "")]) for doc in docs]
+        if self._rehearsal_model and self._learn(docs, unknown, drop, losses) and sgd is not None:
+            if not isinstance(sgd, Optimizer):
+                # `nlp.rehearse` gives a function that collects gradients, with this rate.
+                self._optimizer.learn_rate, sgd = sgd.learn_rate, self._optimizer
+            self.finish_update(sgd)
+        return losses
+
+    def _learn(
+        self, docs: list[Doc], known: list[Annotation], drop: float, losses: dict[str, float]
+    ) -> bool:
+        """Learn what is known, and the rest from the tutor if there is one. Returns False if there
+        is nothing to learn from."""
+        featuriser, network, tutor = self.featuriser, network_of(self.model), self._rehearsal_model
         texts, segments = featuriser.read(docs)
-        gold = Gold.of(self._gold(examples), texts, segments, network.tags)
+        gold = Gold.of(known, texts, segments, network.tags, tutor is not None)
+        self._warn_of_forgetting(any(each.all() for each in gold.allowed.values()))
         if not gold.n_known:
             backprop_zeros(tok2vec_of(self.model), docs)
             return False
         set_dropout_rate(self.model, drop)
         scale = self.loss_scale(gold.n_known)
         upstream = upstream_features(self.model, docs, texts, True)
+        heard = upstream  # by the tutor, which shares a component that both listen to
+        if tutor and (tok2vec := tok2vec_of(tutor)) and not listeners(tok2vec):
+            heard = upstream_features(tutor, docs, texts, False)
         with self.shim.training():
             for batch in featuriser.batches(texts, segments, is_train=True):
                 vectors = upstream.of(batch.segments) if upstream else None
+                target = gold.target(batch)
                 scores = network.training_scores(batch, vectors)
-                loss = network.loss(scores, gold.target(batch))
+                advice = advice_on(batch, target, tutor, heard) if tutor else None
+                loss = network.loss(scores, target, advice)
                 self.backward(loss * scale, losses)
         if upstream is not None:
             upstream.backprop()
@@ -255,7 +295,36 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Add new labels."""
-        self.add_labels(sorted(_labels_of(examples) - set(self.known_labels)))
+        labels = _labels_of(examples)
+        self.add_labels(sorted(labels - set(self.known_labels)))
+        if not labels <= self._added_labels:
+            self._updates_alone = None
+
+    def add_labels(self, labels: Sequence[str]) -> None:
+        """Add new labels, which are improbable until they are learnt."""
+        n_before = len(self.known_labels)
+        super().add_labels(labels)
+        if labels and self.is_initialised:
+            self._added_labels.update(labels)
+            self._updates_alone = 0
+            network_of(self.model).make_rare(n_before)
+            self.rehearse_with(self._rehearsal_model)
+
+    def rehearse_with(self, model: Any) -> None:
+        """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does."""
+        self._rehearsal_model = model
+        if model is not None:
+            n_before = len(network_of(model).tags.labels)
+            extend_labels(model, self.known_labels)
+            network_of(model).make_rare(n_before)
+
+    def _warn_of_forgetting(self, rehearses: bool) -> None:
+        """Warn (W307) once if updates have entities of added labels only, and no raw texts."""
+        if self._updates_alone is not None:
+            self._updates_alone = None if rehearses else self._updates_alone + 1
+            if self._updates_alone == UPDATES_ALONE:
+                words = {"name": self.name, "labels": ", ".join(sorted(self._added_labels))}
+                warnings.warn(Warnings.W307.format(**words), stacklevel=5)
 
     def get_loss(
         self, examples: Iterable[Example], scores: Emissions
@@ -308,6 +377,7 @@ class CRFEntityRecognizer(LabelledPipe):
         self._check_unannotated(labels)
         vocabulary = build(examples)
         self.temperature = self.given["temperature"]  # it was fitted to another network
+        self._rehearsal_model = None
         docs = [example.predicted for example in examples]
         if vocabulary.featuriser.unit == "token":
             self.learn_tokens(docs)

@@ -11,6 +11,7 @@ import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
+from ..nn.crf import Tutor
 from ..nn.model import shim_of, tok2vec_of
 from ..text.featuriser import SegmentFeaturiser
 from ..text.tok2vec import Tok2VecFeatures
@@ -86,6 +87,7 @@ class Gold:
 
     allowed: Mapping[Segment, Bools]
     n_known: int
+    taught: bool = False
 
     @classmethod
     def of(
@@ -94,8 +96,9 @@ class Gold:
         texts: Sequence[Units],
         segments: Sequence[Segment],
         tags: TagSet,
+        taught: bool = False,
     ) -> "Gold":
-        """From the annotation of each text's characters.
+        """From the annotation of each text's characters. taught: a tutor knows the rest.
 
         Raises ValueError (F233) for a label that has no tags.
         """
@@ -108,7 +111,8 @@ class Gold:
             segment: _within(segment, spans[segment.text], tables[segment.text])
             for segment in segments
         }
-        return cls(allowed, sum(not each.all() for each in allowed.values()))
+        n_known = sum(taught or not each.all() for each in allowed.values())
+        return cls(allowed, n_known, taught)
 
     def target(self, batch: Batch) -> TagTarget:
         """The tags of a batch. The loss is the mean over all `n_known` segments."""
@@ -117,8 +121,20 @@ class Gold:
         allowed = np.zeros(size, dtype=np.bool_)
         for row, table in enumerate(tables):
             allowed[row, : len(table)] = table
-        known = np.array([not table.all() for table in tables])
+        known = np.array([self.taught or not table.all() for table in tables])
         return TagTarget(allowed, batch.n_units, (known / max(1, self.n_known)).astype(np.float32))
+
+
+def advice_on(
+    batch: Batch, target: TagTarget, tutor: TaggingModel, upstream: Tok2VecFeatures | None
+) -> Tutor | None:
+    """What a tutor says of a batch; None if the target leaves nothing open."""
+    inside = np.arange(target.allowed.shape[1]) < target.lengths[:, None]
+    if (target.allowed.sum(2) == 1)[inside].all():
+        return None
+    with shim_of(tutor).predicting():
+        scores = network_of(tutor)(batch, upstream.of(batch.segments) if upstream else None)
+    return Tutor(network_of(tutor).crf, scores)
 
 
 def _within(segment: Segment, spans: Sequence[EntitySpan], allowed: Bools) -> Bools:

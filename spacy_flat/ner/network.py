@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ..nn.crf import CRF
+from ..nn.crf import CRF, Tutor
 from ..nn.layers import Dropout, RelativeAttention, TransformerLayer
 from ..nn.network import EmbeddingNetwork
 from .batch import Batch
 from .options import NetworkOptions
-from .tags import TagSet, TagTarget
+from .tags import OUTSIDE, TagSet, TagTarget
+
+RARE = 7.0  # how much lower than that of "O" the score of a new tag starts
 
 
 class TaggingNetwork(EmbeddingNetwork):
@@ -34,16 +36,29 @@ class TaggingNetwork(EmbeddingNetwork):
         """Emissions of a batch; with R-Drop [2B, C, K] of the batch twice, with other dropouts."""
         return torch.cat([self(batch, upstream) for _ in range(2 if self.r_drop else 1)])
 
-    def loss(self, scores: Tensor, target: TagTarget) -> Tensor:
+    @torch.no_grad()
+    def make_rare(self, n_before: int) -> None:
+        """Let the tags of all labels but the first ones score as "O" does, but lower."""
+        crf, first = self.crf, len(TagSet(self.tags.labels[:n_before], self.tags.scheme))
+        for scores in (self.classify.weight, self.classify.bias, crf.starts, crf.ends):
+            scores[first:] = scores[OUTSIDE]
+        self.classify.bias[first:] -= RARE
+        crf.transitions[first:] = crf.transitions[OUTSIDE]
+        crf.transitions[:, first:] = crf.transitions[:, OUTSIDE, None]
+
+    def loss(self, scores: Tensor, target: TagTarget, tutor: Tutor | None = None) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights.
 
         scores: [B, C, K], or [2B, C, K] of the batch twice, with other dropouts. The loss is then
             half of that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
+        tutor: knows, with emissions [B, C, K], how probable is what the target leaves open.
         """
         allowed, lengths, weights = map(self.to_tensor, target)
         n = len(scores) // len(lengths)
+        if tutor is not None:
+            tutor = tutor._replace(emissions=tutor.emissions.repeat(n, 1, 1))
         likelihoods, marginals = self.crf.likelihood_and_marginals(
-            scores, allowed.repeat(n, 1, 1), lengths.repeat(n)
+            scores, allowed.repeat(n, 1, 1), lengths.repeat(n), tutor
         )
         losses = -likelihoods.view(n, -1).mean(0)
         if n == 2:

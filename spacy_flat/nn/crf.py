@@ -57,7 +57,7 @@ class CRF(nn.Module):
             self.register_buffer(name, torch.tensor(mask, dtype=torch.bool), persistent=False)
 
     def likelihood_and_marginals(
-        self, emissions: Tensor, allowed: Tensor, lengths: Tensor
+        self, emissions: Tensor, allowed: Tensor, lengths: Tensor, tutor: Tutor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Log-probability [B] of what is known of the tags, given emissions [B, C, K]; and from the
         same computation, without a gradient, the probability [B, C, K] (float64) of each tag at
@@ -70,6 +70,8 @@ class CRF(nn.Module):
             annotated sequence (Tsuboi et al., 2008, equation 3; Bellare and McCallum, 2007): 0
             where all are allowed.
         lengths: int64 [B]. A length of 0 gives 0.
+        tutor: says how probable each of the allowed sequences is. Where several are allowed, the
+            likelihood is then the negative Kullback-Leibler divergence of this CRF from it.
 
         An emission of -inf makes its tag impossible at that unit. The likelihood is float32, or
         float64 where the emissions are; it can be differentiated once. The probabilities are 0
@@ -79,7 +81,7 @@ class CRF(nn.Module):
         emissions, allowed, lengths = _where_exact(emissions, allowed, lengths)
         scores = self._scores(emissions, lengths)
         log_partition, unary = _log_partition(scores)
-        likelihood = self._agreeing(scores, allowed) - log_partition
+        likelihood = self._agreeing(scores, allowed, tutor) - log_partition
         return likelihood.to(dtype).to(device), unary[:-1, :, :-1].transpose(0, 1)
 
     def divergence(self, both: Tensor, marginals: Tensor) -> Tensor:
@@ -122,8 +124,9 @@ class CRF(nn.Module):
         with_ends = torch.cat((transitions, ends[:, None]), 1)
         return torch.cat((with_ends, stop)), functional.pad(starts, (0, 1))
 
-    def _agreeing(self, scores: _Scores, allowed: Tensor) -> Tensor:
-        """Log-sum [B] of the scores of the legal paths of allowed tags; -inf if there is none.
+    def _agreeing(self, scores: _Scores, allowed: Tensor, tutor: Tutor | None) -> Tensor:
+        """Log-sum [B] of the scores of the legal paths of allowed tags; -inf if there is none. With
+        a tutor, its lower bound for the tutor's distribution of them.
 
         Rows with a single path, the usual ones, need no recursion.
         """
@@ -135,9 +138,23 @@ class CRF(nn.Module):
         if len(rows) == 0:
             return single
         some = functional.pad(allowed[rows].transpose(0, 1), (0, 1, 0, 0, 0, 1), value=True)
-        emissions = scores.emissions[:, rows].masked_fill(~some, -math.inf)
-        several, _ = _log_partition(scores._replace(emissions=emissions))
-        return single.index_copy(0, rows, several)
+        own = scores._replace(emissions=scores.emissions[:, rows].masked_fill(~some, -math.inf))
+        if tutor is None:
+            return single.index_copy(0, rows, _log_partition(own)[0])
+        with torch.no_grad():
+            lengths, emissions = inside.sum(0)[rows], _where_exact(tutor.emissions)[0][rows]
+            wanted = tutor.crf._scores(emissions, lengths)
+            wanted = wanted._replace(emissions=wanted.emissions.masked_fill(~some, -math.inf))
+            known = _posterior(wanted)
+        bound = known.log_partition + known.mean_score(own) - known.mean_score(wanted)
+        return single.index_copy(0, rows, bound)
+
+
+class Tutor(NamedTuple):
+    """A CRF that knows what annotation leaves open, and its emissions [B, C, K]."""
+
+    crf: CRF
+    emissions: Tensor
 
 
 def _log_partition(scores: _Scores) -> tuple[Tensor, Tensor]:
@@ -177,6 +194,12 @@ class _Posterior(NamedTuple):
     log_partition: Tensor
     unary: Tensor
     pairs: Tensor
+
+    def mean_score(self, scores: _Scores) -> Tensor:
+        """[B] of the paths, by the scores of the same or another distribution."""
+        units, steps, starts = (each.masked_fill(each.isneginf(), 0) for each in scores)
+        mean: Tensor = (self.unary * units).sum((0, 2)) + (self.pairs * steps).sum((1, 2))
+        return mean + self.unary[0] @ starts
 
 
 class _LogPartition(torch.autograd.Function):

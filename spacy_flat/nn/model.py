@@ -203,14 +203,18 @@ class TorchShim(Shim):
     def grow(self, config: dict[str, Any]) -> nn.Module:
         """Build a larger network, for example for new labels, and continue training with it.
 
-        The old values fill the first rows, columns and so on of the new tensors; the rest is as
-        `build` made it. No dimension may shrink. Optimizers start again with these tensors alone.
+        Tensors of the same size, such as tables, are taken over. Of larger ones, the old values
+        fill the first rows, columns and so on; the rest is as `build` made it. No dimension may
+        shrink. Optimizers start again with larger tensors alone.
         """
         old = self.module.state_dict()
         network = self._built(config)
-        new = network.state_dict()
+        new = network.state_dict(keep_vars=True)
         for name, value in old.items():
-            new[name][tuple(slice(size) for size in value.shape)] = value
+            if new[name].shape == value.shape:
+                new[name].data = value
+            else:
+                new[name].data[tuple(slice(size) for size in value.shape)] = value
         return self._replace(network, config)
 
     @contextlib.contextmanager

@@ -77,6 +77,19 @@ def test_each_doc_once(paths: dict[str, Path | None]) -> None:
     assert found == texts(paths, seed=0) != texts(paths, seed=1)
 
 
+def test_raw_texts_and_labels_that_a_corpus_lacks(
+    paths: dict[str, Path | None], tmp_path: Path
+) -> None:
+    paths["raw"] = tmp_path / "raw.txt"
+    paths["raw"].write_text("".join(f"c{n}\n" for n in range(30)), "utf-8")
+    assert Counter(text[0] for text in texts(paths)) == {"a": 18, "b": 12, "c": 30}
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("tener_ner").add_label("PER")  # type: ignore[attr-defined]
+    for example in mixed_corpus(paths, partial=True)(nlp):
+        raw = example.reference.text[0] == "c"
+        assert example.reference._.unannotated_labels == (None if raw else ["PER"])
+
+
 def test_weights_repeat_and_draw(paths: dict[str, Path | None]) -> None:
     counts = Counter(texts(paths, weights={"a": 2.5, "b": 0.25, "none": 3}))
     assert sorted(n for text, n in counts.items() if text[0] == "a") == [2, 2, 2, 3, 3, 3]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from spacy_flat.ner.tags import Scheme, TagSet
 from spacy_flat.nn import crf as crf_module
-from spacy_flat.nn.crf import CRF
+from spacy_flat.nn.crf import CRF, Tutor
 
 SCHEMES: tuple[Scheme, ...] = ("BIOES", "BIO")
 
@@ -333,3 +333,22 @@ def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
     torch.autograd.backward(found.sum())
     assert rounded.grad is not None
     assert rounded.grad.dtype is dtype
+
+
+def test_a_tutor_says_how_probable_the_allowed_paths_are() -> None:
+    own, other = constrained(1, "BIOES", 1), constrained(1, "BIOES", 2)
+    emissions, tags, lengths = batch(own, [4, 1, 3])
+    theirs, _, _ = batch(own, [4, 1, 3], seed=5)
+    allowed = known(own, tags) | (torch.rand(*tags.shape, 5) < 0.6)
+    allowed[2] = True
+    found, _ = own.likelihood_and_marginals(emissions, allowed, lengths, Tutor(other, theirs))
+    for row, n in enumerate(lengths.tolist()):
+        every = list(legal_paths(own, n))
+        ours = torch.stack([path_score(own, emissions[row], each) for each in every])
+        wanted = torch.stack([path_score(other, theirs[row], each) for each in every])
+        agree = torch.tensor([all(allowed[row, t, tag] for t, tag in enumerate(p)) for p in every])
+        wanted = wanted[agree].log_softmax(0)
+        divergence = wanted.exp() @ (wanted - ours.log_softmax(0)[agree])
+        assert found[row].item() == pytest.approx(-divergence.item())
+    same, _ = own.likelihood_and_marginals(emissions, allowed, lengths, Tutor(own, emissions))
+    torch.testing.assert_close(same, log_likelihood(own, emissions, allowed, lengths))

@@ -94,6 +94,23 @@ def some_twice() -> Any:
     return lambda nlp, example: [example] * random.choice([1, 2])
 
 
+def test_rehearsal_is_resumed(tmp_path: Path) -> None:
+    """The tutor is the source's component."""
+    config = make_config(tmp_path, "tener")
+    run(config, tmp_path / "before")
+    config["components"] = {"tener_ner": {"source": str(tmp_path / "before" / "model-last")}}
+    config["initialize"]["components"] = {}
+    config["nlp"]["pipeline"] = ["tener_ner"]
+    (tmp_path / "raw.txt").write_text("昨天南京下雨\n王芳在北京大学\n", "utf-8")
+    paths = {"one": str(tmp_path / "train.spacy"), "raw": str(tmp_path / "raw.txt")}
+    config["corpora"]["train"] = {"@readers": "spacy-flat.MixedCorpus.v1", "paths": paths}
+    whole = run(config, tmp_path / "whole")
+    run(config, tmp_path / "cut", stop_before=6)
+    resumed = run(config, tmp_path / "cut", resume=True)
+    assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+    assert resumed.progress.losses == whole.progress.losses
+
+
 def test_labels_that_were_met_in_training_are_resumed(tmp_path: Path) -> None:
     config = make_config(tmp_path, "tener")
     config["initialize"]["components"]["tener_ner"] = {"labels": ["LOC"]}
