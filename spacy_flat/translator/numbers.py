@@ -16,36 +16,29 @@ DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], st
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
 MAX_LENGTH = 24  # of a numeral with Chinese characters
 LARGE = {10**12: "trillion", 10**9: "billion", 10**6: "million"}
-_MONTHS = "January February March April May June July August September October November December"
-MONTHS = _MONTHS.split()
-_MONEY = (
-    "美元 dollars, 日元 yen, 日圆 yen, 欧元 euros, 英镑 pounds, 港元 Hong Kong dollars, 韩元 won, "
-    "卢布 rubles, 卢比 rupees, 人民币 yuan, 块钱 yuan, 元 yuan, 块 yuan"
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August"),
+    *("September", "October", "November", "December"),
 )
-MONEY = dict(each.split(" ", 1) for each in _MONEY.split(", "))
-_THINGS = (
+
+
+def _table(lines: str) -> dict[str, str]:
+    return dict(each.strip().split(" ", 1) for each in lines.split(","))
+
+
+MONEY = _table(
+    "美元 dollars, 日元 yen, 日圆 yen, 欧元 euros, 英镑 pounds, 港元 Hong Kong dollars, 韩元 won, "
+    "卢布 rubles, 卢比 rupees, 人民币 yuan, 块钱 yuan, 元 yuan"
+)
+THINGS = MONEY | _table(
     "个人 people, 人 people, 年 years, 个月 months, 天 days, 个小时 hours, 小时 hours, "
     "分钟 minutes, 秒 seconds, 米 meters, 公里 kilometers, 岁 years old"
 )
-THINGS = {**MONEY, **dict(each.split(" ", 1) for each in _THINGS.split(", "))}
-CHAPTERS = {
-    "章": "Chapter",
-    "节课": "Lesson",
-    "节": "Section",
-    "课": "Lesson",
-    "页": "page",
-    "集": "Episode",
-}
-HALVES = {
-    "个半小时": "hours",
-    "个半月": "months",
-    "个半星期": "weeks",
-    "年半": "years",
-    "天半": "days",
-    "岁半": "years old",
-}
-_MANY = "十 dozens, 百 hundreds, 千 thousands, 万 tens of thousands, 百万 millions"
-MANY = dict(each.split(" ", 1) for each in _MANY.split(", "))  # after 几
+TENTHS = _table(
+    "个半小时 hours, 个半月 months, 个半星期 weeks, 年半 years, 天半 days, 岁半 years old, "
+    "米 meters, 块 yuan"
+)
+CHAPTERS = _table("章 Chapter, 节课 Lesson, 节 Section, 课 Lesson, 页 page, 集 Episode")
 NEIGHBOURS = "一二三四五六七八九 一两三 三五"  # 五六年 is five to six years
 # First characters of words that follow a number of things
 MEASURES = "个位名人岁年天日周小分秒米公英斤吨克里度倍次遍本只条张辆座家所间层楼户套件台种亩平页元"
@@ -60,8 +53,7 @@ _START = rf"(?<![A-Za-z])(?<!\d[.,:/~-])(?<!{_ANY})(?<![第几数之])"
 _END = rf"(?!{_ANY}|点{_ANY}|[.:]\d)"
 _DEGREES = "(?:%|℃|°C?)?"
 _MINUTES = rf"{_SMALL}分|(\d\d|[二三四五]?十[一二三四五六七八九]?){_END}"
-_CURRENCY = "|".join([*MONEY][:-1])
-_THING = "|".join(thing for thing in THINGS if thing != "块")
+_CURRENCY, _THING = "|".join(MONEY), "|".join(THINGS)
 _UNIT = "([百千万亿]+)"
 _FEW = _HAN[2:]
 _PRICE_END = r"(?=[的了吗吧呢一]|\W|$)"
@@ -217,8 +209,9 @@ def _century(numeral: str, tens: str | None) -> str:
 
 
 def _with_tenths(numeral: str, unit: str, tenths: str = "5") -> str:
-    number, name = value(numeral), {**HALVES, "米": "meters", "块": "yuan"}[unit]
-    return "" if number is None or number % 1 else f"{number:,f}.{_digits(tenths)} {name}"
+    number = value(numeral)
+    is_whole = number is not None and not number % 1
+    return f"{number:,f}.{_digits(tenths)} {TENTHS[unit]}" if is_whole else ""
 
 
 def _discount(share: str) -> str:
@@ -226,7 +219,7 @@ def _discount(share: str) -> str:
     return f"{100 - int(_digits(share).replace('.', '').ljust(2, '0'))}% off"
 
 
-def _money(numeral: str, currency: str) -> str:
+def _money(numeral: str, currency: str = "元") -> str:
     amount, word = spelled(numeral), MONEY[currency]
     return amount and f"{amount} {word.removesuffix('s') if amount == '1' else word}"
 
@@ -254,11 +247,6 @@ def _over(numeral: str, unit: str | None, thing: str | None) -> str:
     return _formatted("over {}" + _of(thing), numeral + (unit or "")) if is_many else ""
 
 
-def _many(unit: str, thing: str) -> str:
-    """几十人 → "dozens of people"."""
-    return f"{MANY[unit]} of{_of(thing)}" if unit in MANY else ""
-
-
 def _of(thing: str | None) -> str:
     return f" {THINGS[thing]}" if thing else ""
 
@@ -269,17 +257,11 @@ def _formatted(pattern: str, *numerals: str) -> str:
     return pattern.format(*amounts) if all(amounts) else ""
 
 
-def _count(numeral: str) -> str:
-    """Small ones, and those in digits alone, stay as they are."""
-    is_read = numeral.isascii() or (value(numeral) or 0) <= 10
-    return "" if is_read else spelled(numeral)
-
-
-def _decimal(numeral: str, thing: str | None) -> str:
-    """A small one: 零点五秒 → "0.5 seconds"."""
+def _count(numeral: str, thing: str | None) -> str:
+    """Small whole ones, and those in digits alone, stay as they are."""
     number = value(numeral) or 0
-    is_small = number < 10 and number % 1 and not numeral.isascii()
-    return f"{number}{_of(thing)}" if is_small else ""
+    is_left = numeral.isascii() or (number <= 10 and not number % 1)
+    return "" if is_left else _formatted("{}" + _of(thing), numeral)
 
 
 # The first rule that fits counts.
@@ -299,21 +281,19 @@ _RULES: dict[str, Callable[..., str]] = {
     rf"第{_NUMBER}{_END}(?![-~到至])({'|'.join(CHAPTERS)})?": _nth,
     rf"{_START}{_NUMBER}(?:到|至|[-~](?=[\d.]+{_UNIT[1:-1]})){_NUMBER}{_END}"
     rf"(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
-    rf"{_START}{_SMALL}({'|'.join(HALVES)})(?![年天夜载])": _with_tenths,
+    rf"{_START}{_SMALL}([年天岁]半|个半(?:小时|月|星期))(?![年天夜载])": _with_tenths,
     rf"{_START}([1-3一二两三])(米)([{_HAN}\d]{{1,2}})(?![几多{MEASURES}]|{_ANY})": _with_tenths,
     rf"{_START}{_NUMBER}(块)([{_HAN}\d])(?:[毛角]钱?)?{_PRICE_END}": _with_tenths,
     rf"(?:打|(?<!波){_START})([{_HAN}\d]{{1,2}}|\d\.\d)折(?![扣叠磨腾合])": _discount,
     rf"{_START}((?:{_ANY}*[十百千万])?)([{_FEW}])([{_FEW}])([十百千万亿]*)(?!年[级代])"
     rf"(?:({_THING})|(?=[{MEASURES}]))": _neighbours,
     rf"{_START}{_NUMBER}({_CURRENCY})": _money,
-    rf"{_START}{_NUMBER}(块){_PRICE_END}": _money,
+    rf"{_START}{_NUMBER}块{_PRICE_END}": _money,
     rf"零下{_NUMBER}{_END}": partial(_formatted, "-{}"),
     rf"{_SIGNED}负{_NUMBER}{_END}(?=[度米层分]|\W|$)": partial(_formatted, "-{}"),
     rf"{_SIGNED}-(\d[\d.]*{_DEGREES}){_END}(?![A-Za-z-])": "-{}".format,
     rf"{_START}{_NUMBER}[多余几]{_UNIT}?(?!{_ANY}|号)({_THING})?": _over,
-    rf"好?几([十百千万]+)({_THING})": _many,
-    rf"{_START}(\d[\d.,]*{_ANY}+){_END}": _count,
-    rf"{_START}{_NUMBER}{_END}(?:({_THING})|(?=[{MEASURES}]))": _decimal,
-    rf"{_START}{_NUMBER}{_END}(?=[{MEASURES}])(?!分之)": _count,
+    rf"{_START}(\d[\d.,]*{_ANY}+){_END}({_THING})?": _count,
+    rf"{_START}{_NUMBER}{_END}(?!分之)(?:({_THING})|(?=[{MEASURES}]))": _count,
 }
 RULES = [(re.compile(pattern), write) for pattern, write in _RULES.items()]

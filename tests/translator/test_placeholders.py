@@ -132,12 +132,11 @@ WRITTEN = """
 一块钱一个 | 1 yuan
 10,000日元，175万美元 | 10,000 yen; 1.75 million dollars
 50到80元，1至2块钱 | 50 to 80 yuan; 1 to 2 yuan
-一点五万人，１.５万人，1.5万 | 15,000; 15,000; 15,000
-14亿人，一百二十三亿四千五百六十七万元 | 1.4 billion; 12,345.67 million yuan
-一万二千零五十名，三百五十米 | 12,050; 350
+一点五万人，１.５万人，1.5万 | 15,000 people; 15,000 people; 15,000
+14亿人，一百二十三亿四千五百六十七万元 | 1.4 billion people; 12,345.67 million yuan
+一万二千零五十名，三百五十米 | 12,050; 350 meters
 20多万，3000多，三千余人 | over 200,000; over 3000; over 3,000 people
 十几个，十几块钱，二十几万人 | over 10; over 10 yuan; over 200,000 people
-几十人，好几百万元 | dozens of people; millions of yuan
 五六年，二三十个，一百五六十人 | 5 to 6 years; 20 to 30; 150 to 160 people
 两三百万元 | 2 million to 3 million yuan
 一个半小时，三年半，3岁半，两个半月 | 1.5 hours; 3.5 years; 3.5 years old; 2.5 months
@@ -147,7 +146,7 @@ WRITTEN = """
 20世纪90年代，二十世纪九十年代，21世纪 | the 1990s; the 1990s; the 21st century
 第3节课，第3节 | Lesson 3; Section 3
 3~5万，3到5万人，3到5个，100到1万人 | 30,000 to 50,000; 30,000 to 50,000; 3 to 5; 100 to 10,000
-三到五万元，二十至三十万人，五十到一百万人 | 30,000 to 50,000 yuan; 200,000 to 300,000; 1 million
+三到五万元，二十至三十万人，五十到一百万人 | 30,000 to 50,000 yuan; 200,000 to 300,000; 1 million people
 气温-5度，零下二十度，负5度，为负三 | -5; -20; -5; -3
 最低-8℃，利润为-3.5% | -8℃; -3.5%
 第3章，第十二课，第3名，第二十个，第11次 | Chapter 3; Lesson 12; 3rd; 20th; 11th
