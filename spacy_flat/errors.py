@@ -189,8 +189,7 @@ F310 Component {name!r}: {setting} = {value!r} is not {wanted}. Correct it in [c
   or where it is set.
 F312 Expected two texts in pair number {number} (from 0), (left, right), but got {value}.
 F313 The tokenizer does not split {token!r} at U+001F, which separates the two texts of a pair. Use
-  a tokenizer that splits at all whitespace, or set doc.spans['pair'] before the pipeline processes
-  the Doc.
+  another one, or set doc.spans['pair'] before the pipeline processes the Doc.
 F315 {block}: variant has no option {name!r}. Choose one of: {others}.
 
 # F32x, F33x: pairs of texts; search
@@ -200,20 +199,16 @@ F322 Component {name!r} can't tell which of its labels {labels} means that two t
 F323 Can't initialise {name!r}: no training example is a pair of texts. Convert the corpus with
   `python -m spacy flat convert`, or put two spans into doc.spans['pair'] of each.
 F324 Component {name!r} needs {wanted} in doc.cats of the training pairs, but found {labels}. Check
-  the corpus, set [initialize.components.{name}.labels], or set another objective in
-  [components.{name}.model.network].
+  the corpus, [initialize.components.{name}.labels] and the network's objective.
 F325 {name} doesn't use {given} with {setting}. Remove them from [initialize.components.{name}], or
   change the setting in [components.{name}.model].
-F326 A pickled Doc has no doc.similarity, since pickling doesn't keep the component. Use
-  nlp.get_pipe('re2_similarity').similarity(doc, other).
+F326 Pickled Docs lose doc.similarity. Use nlp.get_pipe('re2_similarity').similarity(doc, other).
 F328 Component {name!r} predicts a score, but only class probabilities can be calibrated.
 F329 Can't calibrate {name!r}: no two examples are pairs of texts whose doc.cats have different ones
   of its labels {labels}. Give pairs with gold classes that it was not trained on.
-F330 An index needs at least one question, and each question at least one text, none of them
-  blank{where}.
+F330 An index needs questions, and each of them texts that are not blank{where}.
 F331 {path}: not an index, since {file} is missing. Save one with TextIndex.save.
-F332 {path}: can't load the index: {reason}. The file is damaged or not an index. Make the index
-  again.
+F332 {path}: can't load the index: {reason}. Make it again.
 F334 {path}: the index was made by another pipeline, or before component {name!r} was trained
   further. Load it with the pipeline that made it, or make it again.
 F335 Questions and answers differ in number: {questions} and {answers}. Give an answer for each
@@ -226,12 +221,9 @@ F340 Can't initialise {name!r}: the training examples have no text. Check the co
 F341 {name} = {value!r} is invalid: it must be {wanted}.
 F343 Unknown form {form!r}. Choose one of {names}, or give the lines and their characters:
   Form(6, 5) in Python, 6x5 on the command line.
-F344 {heads!r} has {found} characters without its punctuation, but the form has {lines} lines, each
-  of which begins with one. Give {lines} characters, or another form.
-F346 The prompt {prompt!r} has {found} characters without its punctuation, but the form has {room}.
-  Shorten it, or choose a longer form.
-F347 The vocabulary of component {name!r} has no characters to write a poem with: letters of a
-  script without upper and lower case, such as Chinese. Train it on poems.
+F344 {heads!r} has {found} characters, but the form has {lines} lines. Give {lines}.
+F346 The prompt {prompt!r} has {found} characters, but the form has {room}. Shorten it.
+F347 Component {name!r} knows no characters for poems, such as Chinese ones. Train it on poems.
 F348 Can't calibrate {name!r}: it found no entities that the examples' annotation can judge. Give
   annotated examples that it was not trained on.
 
@@ -254,12 +246,11 @@ F365 No initialised transformer precedes the component that listens to one. Add 
   `transformer` with the architecture spacy-flat.CharacterTransformer.v1 before it. spaCy does not
   initialise [training.frozen_components] unless they are sourced from a trained pipeline: to keep
   the encoder fixed, unfreeze it and set fine_tune = false.
-F366 No {kind} has read {text!r}, and a component needs its vectors. Put a {kind} before the
-  component, with trained being the pipeline that has both: nlp.add_pipe("{kind}", source=trained).
-  If it is there, enable it: nlp.enable_pipe("{kind}"). Or source the component after
-  trained.replace_listeners("{kind}", NAME, ["model.tok2vec"]). In training, the {kind} must be one
-  of annotating_components if the component is. spaCy's components, such as ner and tagger, listen
-  by spacy-transformers.TransformerListener.v1.
+F366 No {kind} has read {text!r}, and a component needs its vectors. Put the {kind} of the trained
+  pipeline before the component, nlp.add_pipe("{kind}", source=trained), or enable it. Or source the
+  component after trained.replace_listeners("{kind}", NAME, ["model.tok2vec"]). In training, the
+  {kind} must be one of annotating_components if the component is. spaCy's components, such as ner
+  and tagger, listen by spacy-transformers.TransformerListener.v1.
 F367 The units are tokens (unit = "token"), but the tok2vec gives vectors of characters. Use
   spacy-transformers.TransformerListener.v1 as tok2vec, which pools one vector per token.
 F368 Component {name!r} reads neither characters nor bigrams, and has no tok2vec. Set characters =
@@ -268,14 +259,11 @@ F369 The vectors that the component listens to have width {width}, not {wanted}.
   in the block model.tok2vec.
 
 # F37x: small pipelines
-F370 No component of the pipeline can be made compact (it has {components}), only those of
-  spacy-flat.
-F371 To drop rows by their counts, count texts first, for example the training corpus: with --text
-  on the command line, or with Compactor.count.
+F370 No component of the pipeline is of spacy-flat: {components}. Only these can be compact.
+F371 To drop rows by their counts, count texts first: with --text, or with Compactor.count.
 F372 Even without any row in its tables, the pipeline takes {size:.1f} MB, more than {limit:.1f} MB.
   Allow more (--max-size), or take fewer bits or a smaller lexicon.
-F375 {path} is or contains the pipeline to read, {source}, and would be replaced. Name another
-  folder.
+F375 {path} is or contains the pipeline to read, {source}. Name another folder.
 F379 The transformer has no vectors of the characters of {text!r}. A BERT below a component of
   spacy-flat needs the architecture spacy-flat.CharacterTransformer.v1.
 
@@ -288,18 +276,15 @@ F390 {path}, line {line}: can't tell which column the questions are. Name the co
   line, one of them "question" (or 问题) and, if there are answers, one "answer" (or 答案).
 F392 The span {span} exceeds the text, which has {length} characters. Give (start, end, label) with
   0 <= start <= end <= {length}.
-F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new
-  folder.
+F395 {path}: contains other files: {names}. Choose an empty or new folder.
 
 # F40x, F42x, F43x: the translator; parallel corpora
 F403 Can't initialise {name!r}: of {n} training examples with a text and a translation in
-  doc._.translation, none has a text of at most {longest} characters. Convert the corpus with
-  `python -m spacy flat convert`, set doc._.translation of the reference Docs, cut the texts into
-  sentences, or raise longest_pair in [components.{name}.model.text].
+  doc._.translation, none has a text of at most {longest} characters. Check the corpus, or raise
+  longest_pair in [components.{name}.model.text].
 F425 {path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. Correct
   the line, or make it a comment with #.
-F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete one
-  of them.
+F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} before. Delete one of them.
 F432 {path}: unknown file type. Name a file that ends in .txt or .jsonl.
 F433 {path}: the output would replace the input. Name another file.
 
@@ -336,8 +321,7 @@ F481 {name}: can't be read (further): {reason}
 F482 {count} of {shards} shards are not finished, among them {names}. Run the same command again. If
   an actor dies each time, it may lack memory: try fewer --actors.
 F483 {count} failed. See the column `error` of {path} for the reasons.
-F484 The cluster has no GPU, or fewer than the actors need. Lower --gpus-per-actor, or leave it out
-  to use CPUs.
+F484 The cluster has fewer GPUs than the actors need. Lower --gpus-per-actor, or leave it out.
 """)
 
 

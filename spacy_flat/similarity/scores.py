@@ -8,7 +8,7 @@ import numpy as np
 from spacy.scorer import PRFScore
 from spacy.training import Example
 
-from ..util.arrays import Bools, Float64s, Ints
+from ..util.arrays import Bools, Float64s
 from ..util.probabilities import calibration_error
 
 
@@ -34,17 +34,18 @@ def score_pairs(
         return {"pairs_score": spearman, "pairs_spearman": spearman}
     if not len(gold):
         return {"pairs_score": None, "pairs_acc": None}
-    if positive is None or len(labels) != 2:
-        return class_scores(labels, gold, found.argmax(1), found)
-    number = labels.index(positive)
-    chosen = np.where(found[:, number] >= threshold, number, 1 - number)
-    scores = class_scores(labels, gold, chosen, found)
-    per_label = scores["pairs_per_label"][positive]
-    return {
-        **scores,
-        **{f"pairs_{name}": per_label[name] for name in "prf"},
-        "pairs_auc": area_under_curve(gold == number, found[:, number]),
-    }
+    chosen = found.argmax(1)
+    scores = {"pairs_ece": calibration_error(found.max(1), gold == chosen)}
+    if positive is not None and len(labels) == 2:
+        number = labels.index(positive)
+        chosen = np.where(found[:, number] >= threshold, number, 1 - number)
+        tp = int(((gold == number) & (chosen == number)).sum())
+        fp, fn = int((chosen == number).sum()) - tp, int((gold == number).sum()) - tp
+        prf = PRFScore(tp=tp, fp=fp, fn=fn).to_dict()
+        scores |= {f"pairs_{name}": value for name, value in prf.items()}
+        scores["pairs_auc"] = area_under_curve(gold == number, found[:, number])
+    accuracy = float((gold == chosen).mean())
+    return {**scores, "pairs_score": accuracy, "pairs_acc": accuracy}
 
 
 def labelled(examples: Iterable[Example], labels: Sequence[str]) -> tuple[Float64s, Float64s]:
@@ -72,25 +73,6 @@ def gold_of(example: Example, labels: Sequence[str]) -> float | int | None:
         values = np.where(np.isnan(values), 1 - values[::-1], values)
     best = int(np.nanargmax(values))
     return best if values[best] > 0 else None
-
-
-def class_scores(
-    labels: Sequence[str], gold: Float64s, chosen: Ints, found: Float64s
-) -> dict[str, Any]:
-    """gold, chosen: [N] numbers of classes; found: [N, K] probabilities."""
-    accuracy = float((gold == chosen).mean())
-    per_label = {}
-    for number, label in enumerate(labels):
-        tp = int(((gold == number) & (chosen == number)).sum())
-        fp, fn = int((chosen == number).sum()) - tp, int((gold == number).sum()) - tp
-        per_label[label] = PRFScore(tp=tp, fp=fp, fn=fn).to_dict()
-    return {
-        "pairs_score": accuracy,
-        "pairs_acc": accuracy,
-        "pairs_macro_f": float(np.mean([prf["f"] for prf in per_label.values()])),
-        "pairs_ece": calibration_error(found.max(1), gold == found.argmax(1)),
-        "pairs_per_label": per_label,
-    }
 
 
 def area_under_curve(gold: Bools, found: Float64s) -> float | None:
