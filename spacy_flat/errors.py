@@ -138,7 +138,6 @@ F165 Invalid weight {weight} for {name!r}. spacy-flat.MixedCorpus.v1 needs weigh
   the names in its paths: {names}.
 F166 {name}: no component to show. The demo page only shows components of this package, but found:
   {components}.
-F167 Can't use port {port}: {reason}. Choose another one with --port.
 F170 {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a Chinese
   character nor punctuation, and often replaces a lost character. Correct it, drop the poem with
   --repair, or accept any text, one per line, with --format lines.

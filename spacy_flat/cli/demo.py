@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..errors import Errors
 from ._components import require_source
 from ._options import require_installed
 
@@ -31,10 +29,6 @@ def demo(
     require_installed("streamlit", "The demo page", "spacy-flat[demo]")
     for source in pipelines:
         require_source(source)
-    try:
-        socket.create_server(("127.0.0.1", port)).close()
-    except OSError as error:
-        raise ValueError(Errors.F167.format(port=port, reason=error.strerror)) from error
     settings = {
         "global.developmentMode": "false",
         "server.address": "127.0.0.1",

@@ -35,7 +35,7 @@ def score_pairs(
     if not len(gold):
         return {"pairs_score": None, "pairs_acc": None}
     chosen = found.argmax(1)
-    scores = {"pairs_ece": calibration_error(found.max(1), gold == chosen)}
+    scores: dict[str, Any] = {"pairs_ece": calibration_error(found.max(1), gold == chosen)}
     if positive is not None and len(labels) == 2:
         number = labels.index(positive)
         chosen = np.where(found[:, number] >= threshold, number, 1 - number)

@@ -253,7 +253,6 @@ class CachedAttention(nn.Module):
         super().__init__()
         self.heads = options.num_heads
         self.depth = options.width // options.num_heads
-        self.dropout = options.attention_dropout
         self.to_queries = Linear(options.width, options.width)
         self.to_keys_values = Linear(options.width, 2 * options.width)
         self.output = Linear(options.width, options.width)
@@ -278,7 +277,6 @@ class CachedAttention(nn.Module):
             keys,
             values,
             attn_mask=mask,
-            dropout_p=self.dropout if self.training else 0.0,
             is_causal=is_causal,
         )
         return self.output(attended.transpose(1, 2).reshape(len(x), -1))  # type: ignore[no-any-return]

@@ -17,6 +17,7 @@ class Seq2SeqOptions(Options):
         "tied": True,
         "r_drop": 0.0,
         "norm": "pre",
+        "attention_dropout": 0.0,
     }
 
     encoder_layers: int = option(4, "layers of the encoder", min=1, fixed=True)
@@ -26,9 +27,6 @@ class Seq2SeqOptions(Options):
     ff_width: int = option(1024, "width of the feed-forward layers", min=1, fixed=True)
     dropout: float = option(
         0.0, "dropout of embeddings and sublayers; small corpora need 0.1 to 0.3", min=0, below=1
-    )
-    attention_dropout: float = option(
-        0.0, "dropout of attention weights; 0 allows torch's fast CPU kernel", min=0, below=1
     )
     ff_dropout: float = option(0.1, "dropout within feed-forward layers", min=0, below=1)
     label_smoothing: float = option(

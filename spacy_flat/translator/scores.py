@@ -77,21 +77,17 @@ def make_scorer(tokenize: str = "13a") -> Callable[..., dict[str, Any]]:
 
 def likelihood_corpus(
     path: Optional[Path],  # noqa: UP045  (thinc validates by it)
-    max_length: int = 0,
-    limit: int = 0,
 ) -> Callable[[Language], Iterator[Example]]:
     """`spacy-flat.LikelihoodCorpus.v1`: like `spacy.Corpus.v1`, but the translator only scores the
     probability of the references' translations, which takes a fraction of the time.
 
     path: a .spacy file, or a folder of them.
-    max_length: maximum length of a Doc, in tokens; 0 for any.
-    limit: maximum number of examples; 0 for all.
 
     Raises ValueError (spaCy's E913) without a path.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
-    corpus = Corpus(path, max_length=max_length, limit=limit)
+    corpus = Corpus(path)
 
     def read(nlp: Language) -> Iterator[Example]:
         for example in corpus(nlp):

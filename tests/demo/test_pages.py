@@ -15,13 +15,11 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.training import Example
-from typer.testing import CliRunner
 
 pytest.importorskip("streamlit", reason="streamlit is not installed")
 
 from streamlit.testing.v1 import AppTest
 
-from spacy_flat.cli import app
 from spacy_flat.cli.demo import APP
 from spacy_flat.demo.pages import entities_html
 from spacy_flat.similarity.pairs import join_pair
@@ -141,14 +139,6 @@ def test_the_command_serves_the_page(released: str) -> None:
     server.wait(20)
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(f"http://127.0.0.1:{port}")
-
-
-def test_a_port_in_use(released: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        result = CliRunner().invoke(app, ["demo", released, "--port", str(port)])
-    assert result.exit_code == 1
-    assert f"[F167] Can't use port {port}" in result.output
 
 
 def test_labels_are_escaped() -> None:

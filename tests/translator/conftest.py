@@ -30,7 +30,7 @@ PAIRS = [
 ]
 TEXTS = [source for source, _ in PAIRS]
 NAMES = {"王芳": "Wang Fang", "北京": "Beijing"}
-DROPOUTS = ("dropout", "attention_dropout", "ff_dropout", "label_smoothing")
+DROPOUTS = ("dropout", "ff_dropout", "label_smoothing")
 NETWORK = {
     "width": 32,
     "num_heads": 2,

@@ -163,4 +163,3 @@ def test_evaluating_without_translating(tmp_path: Path, trained: Language) -> No
     assert scores["bleu"] is scores["chrf"] is None
     assert scores["translation_log_prob"] == pytest.approx(expected["translation_log_prob"])
     assert trained(examples[0].predicted.copy())._.translation is None
-    assert len(list(likelihood_corpus(tmp_path / "dev.spacy", limit=2)(trained))) == 2
