@@ -109,38 +109,31 @@ F137 No text given. Give texts after the pipeline, or a file with --file.
 F138 {path}: a file, but a folder was expected. Choose another path.
 F142 {path}: spaCy ignores training files whose name does not end in .spacy. Name the output
   {path}.spacy
-F145 {source}: not a word list, nor the folder or package of a pipeline. Check the path, or install
-  the package.
+F145 {source}: no word list, folder or package of a pipeline. Check the path, or install it.
 F146 {path}: the output must be a {suffix} file. Name it {path}{suffix}
 F148 {path} already exists and would be overwritten. Choose another folder, or delete it.
 F149 No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or set
   exchange, lists and tables to 0.
 
 # F15x to F17x: corpora of pairs and poems; what commands read
-F150 {path}: {problem}. Name the format with --format; each starts like this (⇥ is a TAB, ⏎ a line
-  end):
+F150 {path}: {problem}. Name the format with --format; each starts like this (⇥: TAB, ⏎: line end):
   {formats}
 F151 {path}, line {line}: {found}, but expected {wanted}. Correct the line.
-F152 {path}, line {line}: can't read the quotes ({problem}). Put texts that contain commas or quotes
-  in quotes, and double the quotes in them.
+F152 {path}, line {line}: can't read the quotes ({problem}). Double those within quotes.
 F153 {path}, line {line}: the {side} {problem}. Correct or delete it.
 F155 {path}, line {line}: the last column, {found!r}, is not a number as on the other lines. If this
   is a header, name the columns sentence1, sentence2 and label, or delete the line.
 F156 {path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record.
-F157 {path}, line {line}: the label {found} looks like a score. Add --scores to read labels as
-  numbers, or use names or whole numbers as labels.
+F157 {path}, line {line}: the label {found} looks like a score. Add --scores, or use whole numbers.
 F161 The text has {length} characters, but a picture shows at most {limit}. Draw part of it.
 F162 {text!r} contains a stray byte or half of a surrogate pair, so it isn't Unicode. Use the
   terminal's encoding, usually UTF-8.
-F163 --coarse {value!r}: declare each label once, as LABEL=ONE,OR,MORE, or as LABEL= to drop its
-  entities.
+F163 --coarse {value!r}: declare each label once, as LABEL=ONE,OR,MORE, or LABEL= to drop it.
 F165 Invalid weight {weight} for {name!r}. spacy-flat.MixedCorpus.v1 needs weights of 0 or more for
   the names in its paths: {names}.
-F166 {name}: no component to show. The demo page only shows components of this package, but found:
-  {components}.
-F170 {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a Chinese
-  character nor punctuation, and often replaces a lost character. Correct it, drop the poem with
-  --repair, or accept any text, one per line, with --format lines.
+F166 {name}: no component to show, only others than this package's: {components}.
+F170 {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which often replaces a lost
+  character. Correct it, drop the poem with --repair, or use --format lines.
 F173 An acrostic sets the first character of each line. Use either --prompt or --acrostic.
 F174 {option} has no effect on {kind}. Leave it out.
 
@@ -148,18 +141,15 @@ F174 {option} has no effect on {kind}. Leave it out.
 F200 Can't read the model: {reason}. The file is damaged, incomplete or from another package or
   version. Download or train the pipeline again.
 F201 The weights do not fit the network: {name!r} has shape {found} in the file and {wanted} in the
-  network (None: missing). The file was saved by another version or architecture; load it with that
-  one, or train again.
+  network (None: missing). Load them with the version and architecture that saved them.
 F202 The component has no network yet. Call nlp.initialize(), or load a trained pipeline. spaCy does
   not initialise [training.frozen_components] unless they are sourced from a trained pipeline.
 F205 The optimizer has multipliers for {unknown}, but the pipeline's parameter groups are {known}.
   Correct the names in [training.optimizer.multipliers].
 F206 The schedule spacy-flat.warmup.v1 with shape = {shape!r} cannot have warmup_steps = {warmup}
-  and total_steps = {total}: total_steps must be above warmup_steps, which must be 0 or more. For a
-  constant rate, set shape = 'constant'.
-F207 thinc's RAdam.v1 can't update the networks of this package. Choose Adam.v1, spacy-flat.AdamW.v1
-  or spacy-flat.SGD.v1 in [training.optimizer], with spacy-flat.warmup.v1 as learning rate for the
-  same effect.
+  and total_steps = {total}: 0 <= warmup_steps < total_steps, unless shape = 'constant'.
+F207 thinc's RAdam.v1 can't update the networks of this package. Choose another optimizer, with
+  spacy-flat.warmup.v1 as learning rate for the same effect.
 
 # F23x, F24x: tags and the CRF
 F230 Entity labels must be distinct and not empty, but got {labels}.
@@ -203,15 +193,13 @@ F325 {name} doesn't use {given} with {setting}. Remove them from [initialize.com
   change the setting in [components.{name}.model].
 F326 Pickled Docs lose doc.similarity. Use nlp.get_pipe('re2_similarity').similarity(doc, other).
 F328 Component {name!r} predicts a score, but only class probabilities can be calibrated.
-F329 Can't calibrate {name!r}: no two examples are pairs of texts whose doc.cats have different ones
-  of its labels {labels}. Give pairs with gold classes that it was not trained on.
+F329 Can't calibrate {name!r}: give pairs of texts with different ones of its labels {labels}.
 F330 An index needs questions, and each of them texts that are not blank{where}.
 F331 {path}: not an index, since {file} is missing. Save one with TextIndex.save.
 F332 {path}: can't load the index: {reason}. Make it again.
 F334 {path}: the index was made by another pipeline, or before component {name!r} was trained
-  further. Load it with the pipeline that made it, or make it again.
-F335 Questions and answers differ in number: {questions} and {answers}. Give an answer for each
-  question, or "" for none.
+  further. Make it again.
+F335 {questions} questions have {answers} answers. Give one for each, or "" for none.
 F336 {path}, line {line}: expected texts in the column or under the key "question" (or 问题) and, if
   present, "answer" (or 答案). Correct the line, or rename the columns.
 
@@ -223,19 +211,15 @@ F343 Unknown form {form!r}. Choose one of {names}, or give the lines and their c
 F344 {heads!r} has {found} characters, but the form has {lines} lines. Give {lines}.
 F346 The prompt {prompt!r} has {found} characters, but the form has {room}. Shorten it.
 F347 Component {name!r} knows no characters for poems, such as Chinese ones. Train it on poems.
-F348 Can't calibrate {name!r}: it found no entities that the examples' annotation can judge. Give
-  annotated examples that it was not trained on.
+F348 Can't calibrate {name!r}: it found no entities in annotated examples. Give others.
 
 # F35x, F36x: devices; transformers
-F350 Can't put the network on the device {device!r}: torch finds {found}. Set device = "cpu" in
-  [components.NAME] of a config, or --device cpu with a command. In Python, load a pipeline that was
-  saved with this device by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).
+F350 Can't put the network on the device {device!r}: torch finds {found}. Set device = "cpu" in a
+  config, --device cpu, or spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).
 F362 {name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be a fast
-  tokenizer with pieces for start, end, padding and unknown text, as those of BERT, RoBERTa-wwm,
-  MacBERT, ELECTRA and most Chinese ALBERTs.
-F363 {name}: this encoder reads at most {places} pieces, including one before and one after the
-  text, but window = {window}. Set window in the block model.network of the component `transformer`
-  to a lower number.
+  one with pieces for start, end, padding and unknown text, as those of BERT.
+F363 {name}: this encoder reads at most {places} pieces, two of them around the text, but
+  window = {window}. Lower it in the block model.network of the component `transformer`.
 F364 {name}: can't load the encoder. Give the path of a folder in Hugging Face's format
   (config.json, vocab.txt or tokenizer.json, and the weights), or the name of a model there.
   `nlp.initialize` and `spacy assemble` read it again even for a trained pipeline: to continue
@@ -254,8 +238,7 @@ F367 The units are tokens (unit = "token"), but the tok2vec gives vectors of cha
   spacy-transformers.TransformerListener.v1 as tok2vec, which pools one vector per token.
 F368 Component {name!r} reads neither characters nor bigrams, and has no tok2vec. Set characters =
   true in its block model.sequence, or give it a tok2vec.
-F369 The vectors that the component listens to have width {width}, not {wanted}. Set width = {width}
-  in the block model.tok2vec.
+F369 The component listens to vectors of width {width}, not {wanted}. Correct it in model.tok2vec.
 
 # F37x: small pipelines
 F370 No component of the pipeline is of spacy-flat: {components}. Only these can be compact.
@@ -268,8 +251,7 @@ F379 The transformer has no vectors of the characters of {text!r}. A BERT below 
 
 # F38x, F39x: files
 F384 {path}: all checkpoints are damaged or missing. Delete the folder to start again.
-F385 The Doc has no alternatives. Set `alternatives` of the entity recogniser to at least 1, as in
-  nlp.get_pipe("flat_ner").alternatives = 2, and process the text again.
+F385 The Doc has no alternatives. Set `alternatives` of the recogniser, and process the text again.
 F386 {label!r} can't be a label of entities: it marks words and spans that are none.
 F390 {path}, line {line}: can't tell which column the questions are. Name the columns in the first
   line, one of them "question" (or 问题) and, if there are answers, one "answer" (or 答案).
@@ -281,8 +263,7 @@ F395 {path}: contains other files: {names}. Choose an empty or new folder.
 F403 Can't initialise {name!r}: of {n} training examples with a text and a translation in
   doc._.translation, none has a text of at most {longest} characters. Check the corpus, or raise
   longest_pair in [components.{name}.model.text].
-F425 {path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. Correct
-  the line, or make it a comment with #.
+F425 {path}, line {line}: expected name, TAB and translation, but found {found!r}. Correct it.
 F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} before. Delete one of them.
 F432 {path}: unknown file type. Name a file that ends in .txt or .jsonl.
 F433 {path}: the output would replace the input. Name another file.
@@ -302,23 +283,20 @@ F445 {path}: cannot resume: {name} changed from {before!r} to {now!r}. Use the o
   choose another folder, or delete this one to start again.
 F446 RANK={rank} and WORLD_SIZE={size} in the environment, but ranks go from 0 to WORLD_SIZE - 1.
   torchrun sets both. To train with one process, unset RANK.
-F447 {path}: cannot resume: changed since the start: {name}. Restore it, choose another folder, or
-  delete this one to start again.
+F447 {path}: cannot resume: changed since the start: {name}. Restore it, or use another folder.
 
 # F46x to F48x: annotating at scale
 F466 {paths}: no text files found. Their names must end in one of {suffixes}.
 F467 {name!r} is neither an installed pipeline nor a folder. Check the name, or install it.
 F468 There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute.
-F470 Can't start Ray or join its cluster ({address}): {reason}. Check the address, and that the
-  cluster has the same versions of Ray and Python; or annotate in one process with --actors 1.
+F470 Can't start Ray or join its cluster ({address}): {reason}. Check the address and the versions.
 F471 No actor could load the pipeline: {reason}
 F473 The line can't be read as UTF-8 or as a JSON object: {reason}
 F474 Under {key!r} is {found}. Name the key or column of the texts with --text.
 F476 No column of text {column!r} among {columns}. Name the column of the texts with --text.
 F477 {address}: can't open this address: {reason}
 F481 {name}: can't be read (further): {reason}
-F482 {count} of {shards} shards are not finished, among them {names}. Run the same command again. If
-  an actor dies each time, it may lack memory: try fewer --actors.
+F482 {count} of {shards} shards are not finished, among them {names}. Run the command again.
 F483 {count} failed. See the column `error` of {path} for the reasons.
 F484 The cluster has fewer GPUs than the actors need. Lower --gpus-per-actor, or leave it out.
 """)
@@ -330,8 +308,7 @@ class Warnings(metaclass=_Coded):
     texts = _read(r"""
 W001 The lexicon ignores {count} of the words: {words}. A word has 2 to {longest}
   characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF).
-W160 {path}: no entity has the labels {labels}, which --coarse declares. Check the spelling; the
-  file has: {found}.
+W160 {path}: no entity has the labels {labels}, which --coarse declares, but only {found}.
 W162 {path}: {n} of {total} entities start or end with punctuation, or within a word, such as
   {surface!r} (line {line}). If all are shifted, correct the offsets: they count characters from 0,
   and the end is the character after the entity.

@@ -63,5 +63,10 @@ def check_target(out: Path, source: Path) -> None:
     """Raise ValueError if a folder has other files (F148), or has the source pipeline (F375)."""
     if source.resolve().is_relative_to(out.resolve()):
         raise ValueError(Errors.F375.format(path=out, source=source))
-    if out.exists() and any(out.iterdir()) and not (out / "meta.json").is_file():
-        raise ValueError(Errors.F148.format(path=out))
+    check_folder(out, "meta.json")
+
+
+def check_folder(path: Path, own: str) -> None:
+    """Raise ValueError (F148) for a file, and a folder with others than such as `own`."""
+    if path.is_file() or (path.is_dir() and any(path.iterdir()) and not (path / own).is_file()):
+        raise ValueError(Errors.F148.format(path=path))

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from wasabi import msg
 
-from ..errors import Errors
 from ..util.messages import counted
 from ._components import PAIRS, load_component
 from ._faq import read_faq
-from ._options import Component, Device, Pipeline
+from ._options import Component, Device, Pipeline, check_folder
 
 if TYPE_CHECKING:
     from ..similarity.component import PairClassifier
@@ -44,12 +43,13 @@ def search(
 ) -> None:
     """Find the questions of a file, such as an FAQ, that are most similar to each query."""
     from ..similarity.component import PairClassifier
+    from ..similarity.index import FILE
 
     entries = read_faq(faq)
     if len({tuple(entry.phrasings) for entry in entries}) * 2 < len(entries):
         msg.warn(f"{faq}: most questions are the same. Are they another column?")
     if index is not None:
-        check_folder(index)
+        check_folder(index, FILE)
     _, pipe = load_component(model, PairClassifier, component, device, PAIRS)
     found = index_of(pipe, entries, index)
     for query in queries:
@@ -61,14 +61,6 @@ def search(
                 typer.echo(indent(match.answer, " " * 7))
         if not matches:
             msg.text("Nothing is similar.")
-
-
-def check_folder(path: Path) -> None:
-    """Raise ValueError (F148) for a folder with other files."""
-    from ..similarity.index import FILE
-
-    if path.is_file() or (path.is_dir() and any(path.iterdir()) and not (path / FILE).exists()):
-        raise ValueError(Errors.F148.format(path=path))
 
 
 def index_of(pipe: PairClassifier, entries: list[Entry], folder: Path | None) -> TextIndex:

@@ -22,7 +22,7 @@ from ..text.tok2vec import backprop_zeros
 from ..util.arrays import Float32s
 from ..util.probabilities import log_softmax
 from ..vectors import VectorSource, check_sources, check_unused
-from .alignment import Alignment
+from ..viz.alignment import Alignment
 from .calibration import PairCalibration, best_threshold, errors_of, fit_calibration
 from .equality import normal_form
 from .featuriser import PairTexts, build_vocabulary

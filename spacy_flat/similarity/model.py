@@ -11,7 +11,7 @@ from ..nn.model import make_model, shim_of, tok2vec_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
 from ..text.vocabulary import hash_words
 from ..util.arrays import Float32s, Ints
-from .alignment import Alignment
+from ..viz.alignment import Alignment
 from .batch import TextBatch
 from .featuriser import PairFeaturiser, PairTexts, bounds, trimmed
 from .options import PairTextOptions, RE2Options

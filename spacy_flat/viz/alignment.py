@@ -4,6 +4,7 @@ text below, and a line between two units, the darker the more they attend to eac
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,28 +18,41 @@ MIN_SHARE = 0.05  # of the largest weight, for a line
 MARGIN, GAP, SPACE, SIZE = 16, 110, 12, 17  # pixels
 
 
-def draw(left: Sequence[str], right: Sequence[str], blocks: Sequence[Float32s]) -> Svg:
-    """A panel for each block.
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """What RE2 aligns in two texts (Yang et al., 2019, section 2.2).
 
-    blocks: weights [L, L'] of the pairs of units.
+    left, right: the units of the texts, characters or tokens; [""] for an empty text.
+    blocks: [L, L'] of each block, first to last: how much two units attend to each other, the mean
+        of both directions.
     """
-    rows = [[label(unit) for unit in units[:MAX_UNITS]] for units in (left, right)]
-    middles, ends = zip(*map(places_of, rows), strict=True)
-    parts: list[str] = []
-    y = float(MARGIN)
-    for number, block in enumerate(blocks, 1):
-        parts.append(text(2 * MARGIN, y + 12, f"block {number}", "muted"))
-        above, below = y + 40, y + 40 + GAP
-        block = np.nan_to_num(block)
-        shares = block[: len(rows[0]), : len(rows[1])] / max(float(block.max()), 1e-9)
-        for i, j in zip(*(shares >= MIN_SHARE).nonzero(), strict=True):
-            line = [(middles[0][i], above + 6), (middles[1][j], below - SIZE)]
-            parts.append(polyline(line, "blue", opacity=float(shares[i, j])))
-        for labels, places, base in zip(rows, middles, (above, below), strict=True):
-            pairs = zip(labels, places, strict=True)
-            parts += [text(x, base, unit, size=SIZE) for unit, x in pairs]
-        y = below + 2 * MARGIN
-    return picture(max(*ends, 200) + 2 * MARGIN, y, "Alignment of two texts", parts)
+
+    left: list[str]
+    right: list[str]
+    blocks: list[Float32s]
+
+    def to_svg(self) -> Svg:
+        """Draw the first 40 units of each text, with a line between two that attend to each other,
+        for each block."""
+        rows = [[label(unit) for unit in units[:MAX_UNITS]] for units in (self.left, self.right)]
+        middles, ends = zip(*map(places_of, rows), strict=True)
+        parts: list[str] = []
+        y = float(MARGIN)
+        for number, block in enumerate(self.blocks, 1):
+            parts.append(text(2 * MARGIN, y + 12, f"block {number}", "muted"))
+            above, below = y + 40, y + 40 + GAP
+            block = np.nan_to_num(block)
+            shares = block[: len(rows[0]), : len(rows[1])] / max(float(block.max()), 1e-9)
+            for i, j in zip(*(shares >= MIN_SHARE).nonzero(), strict=True):
+                line = [(middles[0][i], above + 6), (middles[1][j], below - SIZE)]
+                parts.append(polyline(line, "blue", opacity=float(shares[i, j])))
+            for labels, places, base in zip(rows, middles, (above, below), strict=True):
+                pairs = zip(labels, places, strict=True)
+                parts += [text(x, base, unit, size=SIZE) for unit, x in pairs]
+            y = below + 2 * MARGIN
+        return picture(max(*ends, 200) + 2 * MARGIN, y, "Alignment of two texts", parts)
+
+    _repr_svg_ = to_svg  # for notebooks
 
 
 def places_of(labels: Sequence[str]) -> tuple[list[float], float]:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from spacy.language import Language
 
-from spacy_flat.similarity.alignment import Alignment
-from spacy_flat.viz.alignment import MAX_UNITS
+from spacy_flat.viz.alignment import MAX_UNITS, Alignment
 
 from .conftest import re2
 
