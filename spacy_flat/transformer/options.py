@@ -30,7 +30,7 @@ class CharacterTransformerOptions(Options):
         "pieces that two windows share if they split a sentence; at most half of window",
         min=0,
     )
-    batch_size: int = option(4096, "pieces in a batch, with padding, in prediction", min=1)
+    batch_size: int = option(1024, "pieces in a batch, with padding, in prediction", min=1)
     bfloat16: bool = option(
         True, "multiply in bfloat16 on processors that can, which is nearly twice as fast"
     )
