@@ -10,8 +10,10 @@ COLOURS = {
     "page": "#ffffff",
     "ink": "#1f2328",
     "muted": "#59636e",
+    "soft": "#eef1f4",
     "blue": "#0969da",
     "orange": "#bc4c00",
+    "green": "#1a7f37",
 }
 FONTS = (
     "'Helvetica Neue',Arial,'PingFang SC','Hiragino Sans GB','Microsoft YaHei',"
@@ -49,15 +51,17 @@ def text(
     colour: str = "ink",
     *,
     size: float = 12,
+    anchor: str = "middle",
     room: float | None = None,
 ) -> str:
-    """A line of text with its middle at `x` and its base line at `y`.
+    """A line of text with its base line at `y`.
 
+    anchor: what is at `x`: "start", "middle" or "end".
     room: maximum width in pixels; longer texts are shrunk.
     """
     if room is not None:
         size = min(size, size * room / max(1.0, text_width(content, size)))
-    return _element("text", colour, content, x=x, y=y, font_size=size, text_anchor="middle")
+    return _element("text", colour, content, x=x, y=y, font_size=size, text_anchor=anchor)
 
 
 def text_width(content: str, size: float) -> float:
