@@ -113,7 +113,7 @@ F145 {source}: no word list, folder or package of a pipeline. Check the path, or
 F146 {path}: the output must be a {suffix} file. Name it {path}{suffix}
 F148 {path} already exists and would be overwritten. Choose another folder, or delete it.
 F149 No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or set
-  exchange, lists and tables to 0.
+  exchange to 0.
 
 # F15x to F17x: corpora of pairs and poems; what commands read
 F150 {path}: {problem}. Name the format with --format; each starts like this (⇥: TAB, ⏎: line end):
@@ -157,6 +157,8 @@ F233 The entity (start, end, label) = {span} has a label that is not among {labe
   component with add_label, or correct the annotation.
 F240 The weights are not numbers (NaN). Training has diverged, or the weights are damaged: load an
   earlier state, and train with a lower learning rate or gradient clipping.
+F241 {name} listens to a shared component, which nlp.rehearse doesn't teach. Give the raw texts to
+  nlp.update instead, as examples without annotation.
 F242 {name}: unannotated_labels has {label!r}, which is not among the labels {labels}. Correct or
   delete it.
 

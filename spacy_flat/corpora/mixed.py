@@ -33,14 +33,15 @@ def mixed_corpus(
     paths: .spacy files, or folders of them, by name; null leaves one out. Of the lines of .txt
         files, nothing is known: a pipeline that is trained further stays on them as it was.
     weights: how often each Doc of a corpus occurs in an epoch, by name: with 2.5, all Docs occur
-        twice, and a random half of them a third time. By default 1, and with .txt files as much
-        more as makes half of all Docs annotated.
+        twice, and a random half of them a third time. By default 1; beside .txt files annotated
+        ones have as much as makes half of all Docs annotated.
     seed: seed of the order and the random choice.
     max_length: maximum length of a Doc, in tokens; 0 for any.
     join: share of the examples that one to three others of their corpus are joined to, after
         augmentation: texts to predict have several sentences.
     augmenter: augments the examples, each time they occur.
-    partial: a corpus doesn't annotate those of the pipeline's labels that it lacks.
+    partial: a corpus doesn't annotate those labels of the pipeline, or of other corpora, that it
+        lacks.
 
     Raises ValueError for weights of other names, or below 0 (F165), and for a `join` that isn't
     from 0 to 1 (F341).
@@ -57,10 +58,13 @@ def mixed_corpus(
         random = Random(seed)
         mixed: list[Example] = []
         given = {name: Path(path) for name, path in paths.items() if path is not None}
-        corpora = {name: _read(nlp, path, max_length, partial) for name, path in given.items()}
+        corpora = {name: _read(nlp, path, max_length) for name, path in given.items()}
         raw = [name for name, path in given.items() if path.suffix == TEXTS]
-        n_raw = sum(len(corpora[name]) for name in raw)
-        usual = max(1.0, n_raw / max(1, sum(map(len, corpora.values())) - n_raw))
+        annotated = [examples for name, examples in corpora.items() if name not in raw]
+        if partial:
+            _mark_lacking(nlp, annotated)
+        n_raw = sum(weights.get(name, 1.0) * len(corpora[name]) for name in raw)
+        usual = max(1.0, n_raw / max(1, sum(map(len, annotated))))
         for name, plain in corpora.items():
             weight, examples = weights.get(name, 1.0 if name in raw else usual), plain
             while weight > 0:
@@ -75,18 +79,28 @@ def mixed_corpus(
     return read
 
 
-def _read(nlp: Language, path: Path, max_length: int, partial: bool) -> list[Example]:
-    """The examples of a corpus."""
+def _read(nlp: Language, path: Path, max_length: int) -> list[Example]:
+    """The examples of a corpus, or of the lines of a text file that aren't blank."""
     if path.suffix == TEXTS:
-        return [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in read_texts(path)]
-    examples = list(Corpus(path, max_length=max_length)(nlp))
-    docs = [example.reference for example in examples]
-    annotated = {label for doc in docs for ent in doc.ents for label in meaning(ent.label_, doc)}
+        texts = filter(str.strip, read_texts(path))
+        return [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in texts]
+    return list(Corpus(path, max_length=max_length)(nlp))
+
+
+def _mark_lacking(nlp: Language, corpora: list[list[Example]]) -> None:
+    """Say of each corpus that it doesn't annotate those labels that only the pipeline or another
+    corpus has."""
     pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, CRFEntityRecognizer)]
-    lacking = {label for pipe in pipes for label in pipe.known_labels} - annotated
-    for doc in docs if partial and lacking else ():
-        doc._.unannotated_labels = sorted({*lacking, *(doc._.unannotated_labels or ())})
-    return examples
+    of_each = [
+        {label for each in corpus for ent in each.reference.ents
+         for label in meaning(ent.label_, each.reference)}
+        for corpus in corpora
+    ]  # fmt: skip
+    labels = {label for pipe in pipes for label in pipe.known_labels}.union(*of_each)
+    for corpus, annotated in zip(corpora, of_each, strict=True):
+        for doc in [each.reference for each in corpus] if labels - annotated else ():
+            lacking = labels - annotated | {*(doc._.unannotated_labels or ())}
+            doc._.unannotated_labels = sorted(lacking)
 
 
 def _joined(
@@ -98,7 +112,9 @@ def _joined(
         others = islice(remaining, random.randint(1, 3)) if random.random() < share else ()
         joined = [first, *others]
         docs = [example.reference for example in joined]
-        if len(docs) == 1 or not all(can_edit(doc) and not doc.has_unknown_spaces for doc in docs):
+        is_alike = all(doc.user_data == docs[0].user_data for doc in docs)  # labels that lack
+        is_plain = all(can_edit(doc) and not doc.has_unknown_spaces for doc in docs)
+        if len(docs) == 1 or not is_alike or not is_plain:
             yield from joined
             continue
         between = (random.choice(("", "", " ", "\n")), "")

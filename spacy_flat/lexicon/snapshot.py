@@ -34,7 +34,7 @@ _REMOVE_ZERO_WIDTH = dict.fromkeys(map(ord, ZERO_WIDTH))
 _LETTER = "A-Za-zÀ-ÖØ-öø-ɏ\u0300-\u036f\u0370-\u052fḀ-ỿＡ-Ｚａ-ｚ"
 _DIGIT = "[0-9０-９]"
 _FULL_WIDTH = re.compile("[Ａ-Ｚａ-ｚ０-９]")
-_HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code).isalnum()}
 _HAS_CASE = re.compile(f"[{_LETTER}]")
 _RUN = re.compile(f"[{_LETTER}]{{2,}}|{_DIGIT}(?:[.,]?{_DIGIT})+")
 

@@ -11,7 +11,7 @@ from thinc.api import Optimizer, set_dropout_rate
 from ..errors import Errors, Warnings
 from ..initialise import extend_labels, initialise_network
 from ..lexicon import NOT_ENTITY
-from ..nn.model import tok2vec_of
+from ..nn.model import shim_of, shims_of, tok2vec_of
 from ..nn.optimizers import AdamW
 from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
 from ..text.tok2vec import backprop_zeros, listeners
@@ -103,9 +103,16 @@ class CRFEntityRecognizer(LabelledPipe):
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self._warned: dict[str, list[str]] = {}  # labels of settings
-        self._rehearsal_model: Any = None  # a copy that `nlp.resume_training` makes, the tutor
         self._optimizer = AdamW(weight_decay=0.0)  # of rehearsals
-        self._added_labels: set[str] = set()  # to a network
+
+    def _apply_settings(self) -> None:
+        super()._apply_settings()
+        self._forget_tutor()
+
+    def _forget_tutor(self) -> None:
+        """Of another network."""
+        self._rehearsal_model: Any = None  # a copy that `nlp.resume_training` makes, the tutor
+        self._added_labels: set[str] = set()
         self._updates_alone: int | None = None  # with entities of these only
 
     @property
@@ -251,9 +258,14 @@ class CRFEntityRecognizer(LabelledPipe):
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
         """Learn to predict for the examples' texts what the component predicted at
-        `nlp.resume_training`. Does nothing without that call."""
+        `nlp.resume_training`. Does nothing without that call.
+
+        Raises ValueError (F241) if the component listens to another one.
+        """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
+        if self._rehearsal_model and (tok2vec := tok2vec_of(self.model)) and listeners(tok2vec):
+            raise ValueError(Errors.F241.format(name=self.name))
         docs = [example.predicted for example in examples]
         unknown = [Annotation([], [EntitySpan(0, len(doc.text), "")]) for doc in docs]
         if self._rehearsal_model and self._learn(docs, unknown, drop, losses) and sgd is not None:
@@ -269,6 +281,9 @@ class CRFEntityRecognizer(LabelledPipe):
         """Learn what is known, and the rest from the tutor if there is one. Returns False if there
         is nothing to learn from."""
         featuriser, network, tutor = self.featuriser, network_of(self.model), self._rehearsal_model
+        if tutor is not None and shim_of(tutor).device_name != self.device:
+            for shim in shims_of(tutor):
+                shim.to(self.device)
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments, network.tags, tutor is not None)
         self._warn_of_forgetting(any(each.all() for each in gold.allowed.values()))
@@ -377,7 +392,7 @@ class CRFEntityRecognizer(LabelledPipe):
         self._check_unannotated(labels)
         vocabulary = build(examples)
         self.temperature = self.given["temperature"]  # it was fitted to another network
-        self._rehearsal_model = None
+        self._forget_tutor()
         docs = [example.predicted for example in examples]
         if vocabulary.featuriser.unit == "token":
             self.learn_tokens(docs)

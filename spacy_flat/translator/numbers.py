@@ -215,7 +215,9 @@ def _with_tenths(numeral: str, unit: str, tenths: str = "5") -> str:
 
 
 def _discount(share: str) -> str:
-    """八五折, 8.5折 → "15% off"."""
+    """八五折, 8.5折 → "15% off"; "" for 零折 and 10折."""
+    if share[0] in "零〇0" or share in ("10", "十"):
+        return ""
     return f"{100 - int(_digits(share).replace('.', '').ljust(2, '0'))}% off"
 
 
@@ -281,10 +283,10 @@ _RULES: dict[str, Callable[..., str]] = {
     rf"第{_NUMBER}{_END}(?![-~到至])({'|'.join(CHAPTERS)})?": _nth,
     rf"{_START}{_NUMBER}(?:到|至|[-~](?=[\d.]+{_UNIT[1:-1]})){_NUMBER}{_END}"
     rf"(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
-    rf"{_START}{_SMALL}([年天岁]半|个半(?:小时|月|星期))(?![年天夜载])": _with_tenths,
+    rf"{_START}{_SMALL}([年天岁]半|个半(?:小时|月|星期))(?![年天夜载价工自决信数路])": _with_tenths,
     rf"{_START}([1-3一二两三])(米)([{_HAN}\d]{{1,2}})(?![几多{MEASURES}]|{_ANY})": _with_tenths,
     rf"{_START}{_NUMBER}(块)([{_HAN}\d])(?:[毛角]钱?)?{_PRICE_END}": _with_tenths,
-    rf"(?:打|(?<!波){_START})([{_HAN}\d]{{1,2}}|\d\.\d)折(?![扣叠磨腾合])": _discount,
+    rf"(?:打|(?<!波){_START})([{_HAN}\d]{{1,2}}|\d\.\d)折(?![扣叠磨腾合戏画页屏幕子])": _discount,
     rf"{_START}((?:{_ANY}*[十百千万])?)([{_FEW}])([{_FEW}])([十百千万亿]*)(?!年[级代])"
     rf"(?:({_THING})|(?=[{MEASURES}]))": _neighbours,
     rf"{_START}{_NUMBER}({_CURRENCY})": _money,

@@ -85,9 +85,13 @@ def test_raw_texts_and_labels_that_a_corpus_lacks(
     assert Counter(text[0] for text in texts(paths)) == {"a": 18, "b": 12, "c": 30}
     nlp = spacy.blank("zh")
     nlp.add_pipe("tener_ner").add_label("PER")  # type: ignore[attr-defined]
+    doc = Doc(Vocab(), ["a9"])
+    doc.ents = [Span(doc, 0, 1, "DRUG")]
+    DocBin(docs=[doc]).to_disk(tmp_path / "a.spacy")
     for example in mixed_corpus(paths, partial=True)(nlp):
         raw = example.reference.text[0] == "c"
-        assert example.reference._.unannotated_labels == (None if raw else ["PER"])
+        lacking = ["PER"] if example.reference.text[0] == "a" else ["DRUG", "PER"]
+        assert example.reference._.unannotated_labels == (None if raw else lacking)
 
 
 def test_weights_repeat_and_draw(paths: dict[str, Path | None]) -> None:
@@ -142,3 +146,7 @@ def test_joined_annotation(tmp_path: Path) -> None:
     tags = "".join(token.ent_iob_ or "?" for token in joined)
     assert tags.replace("O", "") == "BI?" * n
     assert joined._.coarse_labels == doc._.coarse_labels
+    other = doc.copy()
+    other._.coarse_labels = None
+    DocBin(docs=[doc, other], store_user_data=True).to_disk(tmp_path / "x.spacy")
+    assert len([*mixed_corpus({"x": tmp_path / "x.spacy"}, join=1.0)(spacy.blank("zh"))]) == 2

@@ -196,7 +196,7 @@ def test_types_by_word():
 
 
 def test_words_in_letters_are_found_whatever_their_case():
-    lexicon = lexicon_of("KFC", "得物App", "T恤", "Мета", "Łódź", "ΟΔΟΣ", "ＡＢ股")
+    lexicon = lexicon_of("KFC", "得物App", "T恤", "Мета", "Łódź", "ΟΔΟΣ", "ＡＢ股", "iPad（港）")
     for word, text in [
         ("KFC", "去kfc吃，ＫＦｃ"),
         ("得物App", "得物APP"),
@@ -205,6 +205,7 @@ def test_words_in_letters_are_found_whatever_their_case():
         ("Łódź", "łÓDŹ"),
         ("ΟΔΟΣ", "οδός，οδοσ，οδος"),
         ("ＡＢ股", "ａＢ股"),
+        ("iPad（港）", "ipad（港）２台"),
     ]:
         assert {row[3] for row in found(lexicon, [text])} == {word}
     assert found(lexicon, ["kfcs，İkfc"]) == []

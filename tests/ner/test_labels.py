@@ -77,6 +77,8 @@ def test_old_labels_beside_new_ones(way: str, trained: Language, copy_of: Copy) 
     assert entities(nlp("昨天下雨，他在家。")) == [("DATE", "昨天")]
     assert (found(nlp) == GOLD) == (way != "alone")
     assert ["W307" in str(each.message) for each in caught] == [True] * (way == "alone")
+    nlp.from_bytes(nlp.to_bytes())
+    assert nlp.rehearse(raw) == {"flat_ner": 0.0}  # the tutor was another network's
 
 
 def test_unannotated_labels_are_labels() -> None:

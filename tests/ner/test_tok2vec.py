@@ -70,6 +70,9 @@ def test_a_component_that_learns_nothing_answers_a_shared_tok2vec() -> None:
     doc = nlp.make_doc("上海。")
     nlp.update([Example.from_dict(doc, {"tags": ["A"] * 3})], sgd=False)  # type: ignore[arg-type]
     assert any(node.get_grad(n).any() for node in upstream.walk() for n in node.param_names)
+    nlp.resume_training()
+    with pytest.raises(ValueError, match="F241"):
+        nlp.get_pipe("flat_ner").rehearse(examples)  # type: ignore[attr-defined]
 
 
 def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
