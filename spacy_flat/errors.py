@@ -112,8 +112,7 @@ F142 {path}: spaCy ignores training files whose name does not end in .spacy. Nam
 F145 {source}: no word list, folder or package of a pipeline. Check the path, or install it.
 F146 {path}: the output must be a {suffix} file. Name it {path}{suffix}
 F148 {path} already exists and would be overwritten. Choose another folder, or delete it.
-F149 No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or set
-  exchange to 0.
+F149 No names to choose from. Set corpora, names or persons in [corpora.train.augmenter].
 
 # F15x to F17x: corpora of pairs and poems; what commands read
 F150 {path}: {problem}. Name the format with --format; each starts like this (⇥: TAB, ⏎: line end):

@@ -91,16 +91,15 @@ def _mark_lacking(nlp: Language, corpora: list[list[Example]]) -> None:
     """Say of each corpus that it doesn't annotate those labels that only the pipeline or another
     corpus has."""
     pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, CRFEntityRecognizer)]
+    docs_of = [[example.reference for example in corpus] for corpus in corpora]
     of_each = [
-        {label for each in corpus for ent in each.reference.ents
-         for label in meaning(ent.label_, each.reference)}
-        for corpus in corpora
-    ]  # fmt: skip
+        {label for doc in docs for ent in doc.ents for label in meaning(ent.label_, doc)}
+        for docs in docs_of
+    ]
     labels = {label for pipe in pipes for label in pipe.known_labels}.union(*of_each)
-    for corpus, annotated in zip(corpora, of_each, strict=True):
-        for doc in [each.reference for each in corpus] if labels - annotated else ():
-            lacking = labels - annotated | {*(doc._.unannotated_labels or ())}
-            doc._.unannotated_labels = sorted(lacking)
+    for docs, own in zip(docs_of, of_each, strict=True):
+        for doc in docs if labels - own else ():
+            doc._.unannotated_labels = sorted(labels - own | {*(doc._.unannotated_labels or ())})
 
 
 def _joined(
@@ -114,9 +113,9 @@ def _joined(
         docs = [example.reference for example in joined]
         is_alike = all(doc.user_data == docs[0].user_data for doc in docs)  # labels that lack
         is_plain = all(can_edit(doc) and not doc.has_unknown_spaces for doc in docs)
-        if len(docs) == 1 or not is_alike or not is_plain:
+        if len(docs) > 1 and is_alike and is_plain:
+            between = (random.choice(("", "", " ", "\n")), "")
+            pieces = [piece for doc in docs for piece in (*pieces_of(doc), between)]
+            yield example_of(nlp, pieces[:-1], docs[0])
+        else:
             yield from joined
-            continue
-        between = (random.choice(("", "", " ", "\n")), "")
-        pieces = [piece for doc in docs for piece in (*pieces_of(doc), between)]
-        yield example_of(nlp, pieces[:-1], docs[0])

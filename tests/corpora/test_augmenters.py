@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -300,14 +299,3 @@ def test_annotation_follows_the_words() -> None:
         assert_rest(new.reference, doc)
         found = gold_annotation(new).spans
         assert [new.predicted.text[a:b] for a, b, _ in found] == [text for text, _ in expected]
-
-
-def test_shares() -> None:
-    nlp = spacy.blank("en")
-    augment = casing_augmenter(lower=0.2, upper=0.1)
-    doc = nlp.make_doc("Ann Lee")
-    example = Example(nlp.make_doc(doc.text), doc)
-    found = Counter(new.text for _ in range(2000) for new in augment(nlp, example))
-    assert found["Ann Lee"] == 2000
-    assert found["ann lee"] == pytest.approx(400, abs=80)
-    assert found["ANN LEE"] == pytest.approx(200, abs=60)
