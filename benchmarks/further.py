@@ -9,7 +9,6 @@ texts of other kinds without their entities. "kept": the share of what the pipel
 
 import argparse
 import io
-import json
 import re
 import tempfile
 import time
@@ -46,6 +45,7 @@ def main() -> None:
     others = (FOLDER / "others.txt").read_text("utf-8").splitlines()
     texts = [*(text.text for text in kinds), *others]
     before = [set(get_char_ents(doc)) for doc in base.pipe(texts)]
+    raw = (ASSETS / "raw" / "texts.txt").read_text("utf-8").splitlines()
     rows = [
         ["", "before", "", "", f"{100 * score(base, kinds, label_map)['all']['f']:.1f}", "", ""]
     ]
@@ -54,7 +54,7 @@ def main() -> None:
         labels = {ent.label_ for doc in docs for ent in doc.ents}
         for way, (steps, has_raw, partial) in WAYS.items():
             start = time.process_time()
-            nlp = trained(name, docs[:N_TRAIN], raw_texts() if has_raw else [], steps, partial)
+            nlp = trained(name, docs[:N_TRAIN], raw if has_raw else [], steps, partial)
             seconds = time.process_time() - start
             after = [set(get_char_ents(doc)) for doc in nlp.pipe(texts)]
             kept = sum(len(one & two) for one, two in zip(before, after, strict=True))
@@ -77,14 +77,6 @@ def marked(line: str) -> Doc:
     named = zip(starts, pieces[1::3], pieces[2::3], strict=True)
     doc.set_ents([doc.char_span(start, start + len(text), label) for start, text, label in named])
     return doc
-
-
-def raw_texts() -> list[str]:
-    """800 texts of other corpora."""
-    files = ("raw/texts.txt", "demo_pairs/train.tsv", "demo_parallel/train.tsv", "demo/train.jsonl")
-    own, *others, demo = ((ASSETS / file).read_text("utf-8").splitlines() for file in files)
-    firsts = [line.split("\t")[0] for lines in others for line in lines[:150]]
-    return [*own, *firsts, *(json.loads(line)["text"] for line in demo[:300])]
 
 
 def f_new(nlp: Language, docs: list[Doc], labels: set[str]) -> float:
