@@ -9,7 +9,6 @@ texts of other kinds without their entities. "kept": the share of what the pipel
 
 import argparse
 import io
-import re
 import tempfile
 import time
 from pathlib import Path
@@ -23,17 +22,17 @@ from spacy.tokens import Doc
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config
-from spacy.vocab import Vocab
 
-from spacy_flat.corpora.docs import make_doc, new_docs
+from spacy_flat.corpora import ConvertOptions
+from spacy_flat.corpora.convert import read_corpus
+from spacy_flat.corpora.docs import new_docs
 from spacy_flat.ner.spans import get_char_ents
 
 ASSETS, FOLDER = TEXTS.parents[1], Path(__file__).parent / "further"
 CONFIG = ASSETS.parent / "configs" / "further" / "zh_flat.cfg"
-SETS, N_TRAIN, VOCAB = ("medicine", "contracts", "shop"), 80, Vocab()
+SETS, N_TRAIN = ("medicine", "contracts", "shop"), 80
 # Steps, and whether there are raw texts, and old labels are unannotated, in the corpus.
 WAYS = {"corpus": (200, False, False), "unannotated": (200, False, True), "raw": (1000, True, True)}
-MARKED = re.compile(r"\{([^|{}]+)\|([A-Z]+)\}")
 
 
 def main() -> None:
@@ -50,7 +49,7 @@ def main() -> None:
         ["", "before", "", "", f"{100 * score(base, kinds, label_map)['all']['f']:.1f}", "", ""]
     ]
     for corpus in SETS:
-        docs = [marked(line) for line in (FOLDER / f"{corpus}.txt").read_text("utf-8").splitlines()]
+        docs = [*read_corpus(FOLDER / f"{corpus}.jsonl", ConvertOptions())[1]]
         labels = {ent.label_ for doc in docs for ent in doc.ents}
         for way, (steps, has_raw, partial) in WAYS.items():
             start = time.process_time()
@@ -67,16 +66,6 @@ def main() -> None:
             print(*rows[-1], flush=True)
     header = ["labels", "trained with", "new F1", "kept", "F1 on kinds", "false", "CPU s"]
     print(format_table(header, rows, text_columns=2))
-
-
-def marked(line: str) -> Doc:
-    """Of a sentence whose entities are marked as {阿莫西林|DRUG}."""
-    pieces = MARKED.split(line)  # text, entity, label, text …
-    doc = make_doc(VOCAB, MARKED.sub(r"\1", line))
-    starts = [sum(map(len, (*pieces[:n:3], *pieces[1:n:3]))) for n in range(1, len(pieces), 3)]
-    named = zip(starts, pieces[1::3], pieces[2::3], strict=True)
-    doc.set_ents([doc.char_span(start, start + len(text), label) for start, text, label in named])
-    return doc
 
 
 def f_new(nlp: Language, docs: list[Doc], labels: set[str]) -> float:

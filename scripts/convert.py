@@ -139,8 +139,8 @@ def stripped(path: Path, pattern: str) -> Path:
 
 
 def for_general(doc: Doc, longest: Mapping[str, int]) -> Doc:
-    """A Doc by the rule of zh_flat_general: what persons are called is whole, 老陈, 小李 or 王某,
-    where MSRA has 陈, 李 and 王. A 王某 that isn't annotated, as mostly in CLUENER, becomes missing
+    """A Doc by the rule of zh_flat_general: names include 老, 小, 阿 and 某 (老陈, 王某), where
+    MSRA has only 陈 and 王. A 王某 without annotation, as mostly in CLUENER, becomes missing
     annotation, as do entities with more characters than their label may have."""
     missing = [ent for ent in doc.ents if len(ent.text) > longest.get(ent.label_, len(ent.text))]
     entities = [ent for ent in doc.ents if ent not in missing]

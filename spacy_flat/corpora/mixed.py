@@ -10,7 +10,7 @@ from spacy.training import Corpus, Example
 
 from ..errors import Errors
 from ..ner.component import CRFEntityRecognizer
-from ..ner.spans import meaning
+from ..ner.spans import labels_in
 from ..util.options import require_number
 from .docs import look_up_once, read_texts
 from .pieces import can_edit, example_of, pieces_of
@@ -31,7 +31,7 @@ def mixed_corpus(
     examples in the same order. The reader stops after an epoch, like `spacy.Corpus.v1`.
 
     paths: .spacy files, or folders of them, by name; null leaves one out. Of the lines of .txt
-        files, nothing is known: a pipeline that is trained further stays on them as it was.
+        files, nothing is known: a pipeline that is trained further keeps its predictions on them.
     weights: how often each Doc of a corpus occurs in an epoch, by name: with 2.5, all Docs occur
         twice, and a random half of them a third time. By default 1; beside .txt files annotated
         ones have as much as makes half of all Docs annotated.
@@ -92,10 +92,7 @@ def _mark_lacking(nlp: Language, corpora: list[list[Example]]) -> None:
     corpus has."""
     pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, CRFEntityRecognizer)]
     docs_of = [[example.reference for example in corpus] for corpus in corpora]
-    of_each = [
-        {label for doc in docs for ent in doc.ents for label in meaning(ent.label_, doc)}
-        for docs in docs_of
-    ]
+    of_each = [labels_in(docs) for docs in docs_of]
     labels = {label for pipe in pipes for label in pipe.known_labels}.union(*of_each)
     for docs, own in zip(docs_of, of_each, strict=True):
         for doc in docs if labels - own else ():

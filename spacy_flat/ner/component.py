@@ -29,7 +29,7 @@ from .spans import (
     Annotation,
     gold_annotation,
     in_characters,
-    meaning,
+    labels_in,
     set_alternatives,
     set_entities,
     unscored_labels,
@@ -286,7 +286,7 @@ class CRFEntityRecognizer(LabelledPipe):
                 shim.to(self.device)
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments, network.tags, tutor is not None)
-        self._warn_of_forgetting(any(each.all() for each in gold.allowed.values()))
+        self._warn_of_forgetting(gold)
         if not gold.n_known:
             backprop_zeros(tok2vec_of(self.model), docs)
             return False
@@ -310,7 +310,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Add new labels."""
-        labels = _labels_of(examples)
+        labels = labels_in(each.reference for each in examples)
         self.add_labels(sorted(labels - set(self.known_labels)))
         if not labels <= self._added_labels:
             self._updates_alone = None
@@ -333,9 +333,10 @@ class CRFEntityRecognizer(LabelledPipe):
             extend_labels(model, self.known_labels)
             network_of(model).make_rare(n_before)
 
-    def _warn_of_forgetting(self, rehearses: bool) -> None:
+    def _warn_of_forgetting(self, gold: Gold) -> None:
         """Warn (W307) once if updates have entities of added labels only, and no raw texts."""
         if self._updates_alone is not None:
+            rehearses = any(allowed.all() for allowed in gold.allowed.values())
             self._updates_alone = None if rehearses else self._updates_alone + 1
             if self._updates_alone == UPDATES_ALONE:
                 words = {"name": self.name, "labels": ", ".join(sorted(self._added_labels))}
@@ -385,7 +386,7 @@ class CRFEntityRecognizer(LabelledPipe):
         check_sources(**vectors)
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples = list(get_examples())
-        labels = self.merged_labels(sorted(_labels_of(examples)), labels)
+        labels = self.merged_labels(sorted(labels_in(each.reference for each in examples)), labels)
         if not labels:
             raise ValueError(Errors.F301.format(name=self.name))
         self.cfg["labels"] = labels
@@ -408,11 +409,6 @@ class CRFEntityRecognizer(LabelledPipe):
 
 def _place(span: Span | tuple[int, int, str]) -> EntitySpan:
     return in_characters(span) if isinstance(span, Span) else EntitySpan(*span)
-
-
-def _labels_of(examples: Iterable[Example]) -> set[str]:
-    ents = (ent for example in examples for ent in example.reference.ents)
-    return {label for ent in ents for label in meaning(ent.label_, ent.doc)}
 
 
 def ner_factory(

@@ -128,7 +128,7 @@ class Gold:
 def advice_on(
     batch: Batch, target: TagTarget, tutor: TaggingModel, upstream: Tok2VecFeatures | None
 ) -> Tutor | None:
-    """What a tutor says of a batch; None if the target leaves nothing open."""
+    """A tutor's scores of a batch, or None if the target leaves no tag open."""
     inside = np.arange(target.allowed.shape[1]) < target.lengths[:, None]
     if (target.allowed.sum(2) == 1)[inside].all():
         return None

@@ -120,6 +120,11 @@ def meaning(label: str, doc: Doc) -> tuple[str, ...]:
     return _listed((doc._.coarse_labels or {}).get(label)) or (label,)
 
 
+def labels_in(docs: Iterable[Doc]) -> set[str]:
+    """The labels that the entities of gold Docs cover."""
+    return {label for doc in docs for ent in doc.ents for label in meaning(ent.label_, doc)}
+
+
 def names_in(doc: Doc) -> list[tuple[str, str]]:
     """Text and label of the entities of a gold Doc whose label stands for one."""
     named = ((ent.text, meaning(ent.label_, doc)) for ent in doc.ents)

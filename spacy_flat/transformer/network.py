@@ -42,9 +42,10 @@ class CharacterTransformer(nn.Module):
         width: int = self.encoder.config.hidden_size  # type: ignore[assignment, union-attr]
         rows, n_read = np.zeros(n_pieces + 1, dtype=np.int64), 1
         vectors = [torch.zeros(1, width, device=device)]
+        is_half = self._has_bfloat16(device)
         for *arrays, pieces in batches:
             ids, mask, places = (torch.from_numpy(array).to(device) for array in arrays)
-            with torch.autocast("cpu", torch.bfloat16, enabled=self._has_bfloat16(device)):
+            with torch.autocast("cpu", torch.bfloat16, enabled=is_half):
                 hidden = self.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
             vectors.append(hidden.flatten(0, 1)[places].float())
             rows[pieces] = n_read + np.arange(len(pieces))

@@ -194,8 +194,8 @@ def test_mixed_has_names_in_latin_letters() -> None:
 
 
 def test_some_persons_have_a_title() -> None:
-    """The surname is the name, and the title outside of it is no name of a corpus; or what they are
-    called is whole."""
+    """Only the surname is the name; the title after it is not a name in any corpus. Names such as
+    老王 are whole."""
     doc = doc_of(("王芳", "PER"), ("说，", ""), ("王芳", "PER"))
     titles = WordList([Entry(title, type="TITLE") for title in augmenters.TITLES])
     short = {title for title in augmenters.TITLES if len(title) == 1}  # no names
