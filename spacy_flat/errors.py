@@ -193,6 +193,7 @@ F324 Component {name!r} needs {wanted} in doc.cats of the training pairs, but fo
 F325 {name} doesn't use {given} with {setting}. Remove them from [initialize.components.{name}], or
   change the setting in [components.{name}.model].
 F326 Pickled Docs lose doc.similarity. Use nlp.get_pipe('re2_similarity').similarity(doc, other).
+F327 Component {name!r} has nothing to read: with embed_width = 0, give it vectors or a tok2vec.
 F328 Component {name!r} predicts a score, but only class probabilities can be calibrated.
 F329 Can't calibrate {name!r}: give pairs of texts with different ones of its labels {labels}.
 F330 An index needs questions, and each of them texts that are not blank{where}.

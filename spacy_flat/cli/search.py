@@ -16,7 +16,7 @@ from ._options import Component, Device, Pipeline, check_folder
 
 if TYPE_CHECKING:
     from ..similarity.component import PairClassifier
-    from ..similarity.index import Entry, TextIndex
+    from ..similarity.index import Entry, Match, TextIndex
 
 
 def search(
@@ -32,8 +32,9 @@ def search(
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to search for")],
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="Questions to show", min=1)] = 5,
     min_similarity: Annotated[
-        float, typer.Option("--min-similarity", "-m", help="Lowest similarity to show")
-    ] = 0.0,
+        float | None,
+        typer.Option("--min-similarity", "-m", help="Lowest similarity; default: the pipeline's"),
+    ] = None,
     index: Annotated[
         Path | None,
         typer.Option("--index", "-i", help="Folder to save the index in for later calls"),
@@ -52,15 +53,22 @@ def search(
         check_folder(index, FILE)
     _, pipe = load_component(model, PairClassifier, component, device, PAIRS)
     found = index_of(pipe, entries, index)
+    least = pipe.min_similarity if min_similarity is None else min_similarity
     for query in queries:
         msg.divider(query)
-        matches = found.search(query, top_k, min_similarity=min_similarity)
+        matches = found.search(query, top_k, min_similarity=least)
         for match in matches:
-            typer.echo(f"{match.similarity:.3f}  {match.text}")
-            if match.answer:
-                typer.echo(indent(match.answer, " " * 7))
-        if not matches:
-            msg.text("Nothing is similar.")
+            show(match)
+        nearest = found.search(query, 1, min_similarity=0)
+        if not matches and nearest:
+            msg.text(f"None of {least:.3f} or more. The nearest:")
+            show(nearest[0])
+
+
+def show(match: Match) -> None:
+    typer.echo(f"{match.similarity:.3f}  {match.text}")
+    if match.answer:
+        typer.echo(indent(match.answer, " " * 7))
 
 
 def index_of(pipe: PairClassifier, entries: list[Entry], folder: Path | None) -> TextIndex:

@@ -29,7 +29,6 @@ from .featuriser import PairTexts, build_vocabulary
 from .index import Question, TextIndex, read_questions
 from .model import BatchOutputs, align, batches_of, cosines_of, network_of, read_pairs
 from .pairs import Pair, Text, mark_pair, pair_of, string_of, two_texts
-from .ranking import DEFAULT
 from .scores import gold_of, labelled, score_pairs
 from .upstream import receiving, separate
 
@@ -49,7 +48,7 @@ tok2vec = null
 """
 PAIRS_AT_ONCE = 1000
 MAX_ALIGNED = 5000  # characters of a text; memory grows with their square
-FITTED = ("temperature", "cosine", "bias", "search_weights")  # to a network
+FITTED = ("temperature", "cosine", "bias", "min_similarity")  # to a network
 Probabilities = Float32s
 
 
@@ -83,7 +82,7 @@ class PairClassifier(LabelledPipe):
         of the sums of both texts' embeddings, times this weight.
     bias: added to the same logit.
     fit_threshold: in training, each evaluation sets the threshold to the most accurate value.
-    search_weights: weights by which `index.search` ranks: of the cosine, of BM25, and a bias.
+    min_similarity: the lowest similarity of a match that `index.search` returns.
     similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
     """
 
@@ -93,7 +92,7 @@ class PairClassifier(LabelledPipe):
     cosine: float = setting(0.0, min=0, max=1000)
     bias: float = setting(0.0, min=-1000, max=1000)
     fit_threshold: bool = setting(False)
-    search_weights: Sequence[float] | None = setting(None)
+    min_similarity: float = setting(0.0, min=0, max=1)
     similarity_hooks: bool = setting(True)
 
     def __init__(
@@ -102,6 +101,7 @@ class PairClassifier(LabelledPipe):
         nlp: Language,
         scorer: Scorer | None = score_pairs,
         keep_alignment: Literal[False] = False,  # of earlier versions
+        search_weights: Sequence[float] | None = None,  # of earlier versions
         **settings: Any,
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
@@ -120,6 +120,12 @@ class PairClassifier(LabelledPipe):
             words = {"name": self.name, "labels": self.labels, "given": self.positive_label}
             raise ValueError(Errors.F322.format(**words))
         return self.labels[-1]
+
+    @property
+    def knows_equals(self) -> bool:
+        """Whether equal texts are the same, whatever the network says."""
+        has_positive = len(self.labels) == 2 or self.positive_label in self.labels
+        return self.featuriser.options.equal and has_positive and not self.is_regression
 
     @property
     def is_regression(self) -> bool:
@@ -191,11 +197,6 @@ class PairClassifier(LabelledPipe):
         """
         return TextIndex.load(self, Path(path))
 
-    @property
-    def ranking(self) -> Sequence[float]:
-        """The weights of `search`: of the cosine, of BM25, and a bias."""
-        return (self.search_weights or DEFAULT)[-3:]  # earlier versions had one more
-
     def read(self, pairs: Sequence[tuple[Text, Text]]) -> PairTexts:
         """Pairs as the model reads them: equal strings once, and each text as a Doc of its own if
         there is a tok2vec."""
@@ -251,9 +252,8 @@ class PairClassifier(LabelledPipe):
     def _with_equals(
         self, pairs: Sequence[tuple[Text, Text]], found: Probabilities
     ) -> Probabilities:
-        """Equal texts are the same, unless it isn't known which class says so."""
-        has_positive = len(self.labels) == 2 or self.positive_label in self.labels
-        if self.featuriser.options.equal and has_positive and not self.is_regression:
+        """The probabilities, 0 and 1 for texts that are known to be equal."""
+        if self.knows_equals:
             for row, (left, right) in enumerate(pairs):
                 if normal_form(string_of(left)) == normal_form(string_of(right)):
                     found[row] = np.arange(len(self.labels)) == self.labels.index(self.positive)
@@ -364,9 +364,9 @@ class PairClassifier(LabelledPipe):
             neighbouring characters), for inputs = "chars".
         word_vectors: pretrained vectors of words, for inputs = "tokens".
 
-        Raises ValueError without pairs (F323), for too few or too many labels (F324) and for
-        vectors that the component doesn't read (F325); TypeError for vectors of another type (F040)
-        and for labels in one string (F026).
+        Raises ValueError without pairs (F323), for too few or too many labels (F324), for vectors
+        that the component doesn't read (F325) and without any (F327); TypeError for vectors of
+        another type (F040) and for labels in one string (F026).
         """
         vectors = {
             "char_vectors": char_vectors,
@@ -390,6 +390,8 @@ class PairClassifier(LabelledPipe):
         for name in FITTED:
             setattr(self, name, self.given[name])
         vocabulary = build_vocabulary(self.featuriser, pairs, **vectors)
+        if not vocabulary.tables and tok2vec_of(self.model) is None:
+            raise ValueError(Errors.F327.format(name=self.name))
         docs = list({id(span.doc): span.doc for pair in pairs for span in pair}.values())
         if self.featuriser.unit == "token":
             self.learn_tokens(docs)

@@ -140,7 +140,9 @@ def build_vocabulary(
     simplifier = Simplifier.of([span.text for span in spans])
     texts = [simplifier(span.text) for span in spans]
     tables: dict[str, NewTable] = {}
-    if options.inputs == "chars":
+    if not options.embed_width and not (char_vectors or bigram_vectors or word_vectors):
+        pass  # a tok2vec's vectors are all
+    elif options.inputs == "chars":
         tables["chars"] = NewTable.of_characters(texts, char_vectors, options)
         if options.bigrams:
             tables["bigrams"] = NewTable.of_characters(texts, bigram_vectors, options, 2)

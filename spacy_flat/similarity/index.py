@@ -18,19 +18,20 @@ from thinc.backends import get_array_ops
 from ..errors import Errors
 from ..nn.model import tok2vec_of
 from ..text.featuriser import batch_by_length
-from ..util.arrays import Float32s, Float64s, Floats, Ints
+from ..util.arrays import Float32s, Float64s, Ints
 from ..util.files import replacing
 from ..util.options import require_count, require_number, require_string
 from .equality import normal_form
-from .model import sentence_vectors
+from .model import Encoded, compare, encode
 from .ranking import Candidates, best_by_turns, terms_of
 
 if TYPE_CHECKING:
     from .component import PairClassifier
 
-MAGIC = b"spacy-flat.index.v8\n"
+MAGIC = b"spacy-flat.index.v9\n"
 FILE = "index.safetensors"
 CHARACTERS = 8000  # of texts encoded at once
+CANDIDATES = 10  # compared with a query
 
 Question = str | Sequence[str]  # with several phrasings
 
@@ -55,7 +56,7 @@ class Entry(NamedTuple):
 
 
 class TextIndex:
-    """Questions to search with `re2_similarity`, each read once: the sum of its embeddings.
+    """Questions to search with `re2_similarity`, each read once.
 
     An index belongs to the weights that encoded it: build it again after further training, and for
     other questions. Several threads may search at once.
@@ -65,11 +66,10 @@ class TextIndex:
         self,
         pipe: PairClassifier,
         questions: list[Entry],
-        vectors: Floats | None = None,
+        encoded: Encoded | None = None,
         weights: str = "",
     ) -> None:
-        """vectors: [N, D] of the distinct texts, in their order in the questions. weights: a
-        checksum."""
+        """encoded: the distinct texts, in their order in the questions. weights: a checksum."""
         self.pipe = pipe
         self.questions = questions
         self._numbers: dict[str, list[int]] = {}  # the questions that have each distinct text
@@ -83,60 +83,68 @@ class TextIndex:
             self._equal.setdefault(normal_form(text), []).append(place)
         simplified = map(pipe.featuriser.simplifier, self.texts)
         self._candidates = Candidates.of(map(terms_of, simplified))
-        vectors = encode(pipe, self.texts) if vectors is None else vectors
-        self._vectors = vectors.astype(np.float32)
+        self._encoded = encoded or encode_texts(pipe, self.texts)
+        self._vectors = self._encoded.vectors.astype(np.float32)
         self._weights = weights or weights_of(pipe)
+        self._positive = pipe.labels.index(pipe.positive)
 
     def __len__(self) -> int:
         return len(self.questions)
 
     def search(
-        self, query: str, top_k: int = 5, candidates: int = 50, min_similarity: float = 0.0
+        self,
+        query: str,
+        top_k: int = 5,
+        candidates: int = CANDIDATES,
+        min_similarity: float | None = None,
     ) -> list[Match]:
         """Find the most similar questions, best first; equally similar ones in their order. Equal
         texts come first (see `equal` in `PairTextOptions`).
 
-        candidates: number of distinct texts to rank: half are those that share the most characters
-            (of Chinese) or words with the query, the other half have the nearest sums of
-            embeddings. More are ranked if `top_k` questions have more phrasings.
-        min_similarity: lowest similarity of a match, from 0 to 1.
+        candidates: number of distinct texts to compare: half are those that share the most
+            characters (of Chinese) or words with the query, the other half have the nearest
+            sentence vectors. More are compared if `top_k` questions have more phrasings.
+        min_similarity: lowest similarity of a match, from 0 to 1; by default the component's.
 
-        Returns `top_k` matches, or fewer if the index has fewer questions; none for a blank text.
+        Returns `top_k` matches, or fewer, and none where no question is similar enough.
 
         Raises ValueError for a number out of its bounds (F341), TypeError for anything but a string
         (F028).
         """
         require_count("top_k", top_k)
         require_count("candidates", candidates)
-        require_number("min_similarity", min_similarity, 0, 1)
+        least = self.pipe.min_similarity if min_similarity is None else min_similarity
+        require_number("min_similarity", least, 0, 1)
         if not require_string(query).strip():
             return []
         places, similarities = self._ranked(query, max(candidates, top_k * self._most_phrasings))
         best: dict[int, Match] = {}
         for place, similarity in zip(places.tolist(), similarities.tolist(), strict=True):
             text = self.texts[place]
-            for number in self._numbers[text] if similarity >= min_similarity else ():
+            for number in self._numbers[text] if similarity >= least or not least else ():
                 if number not in best or best[number].similarity < similarity:
                     best[number] = Match(number, text, similarity, self.questions[number].answer)
         return nsmallest(top_k, best.values(), key=lambda match: (-match.similarity, match.number))
 
     def _ranked(self, query: str, n: int) -> tuple[Ints, Float64s]:
         """[B] places of n candidates and of texts equal to the query, and their similarities."""
-        is_known = self.pipe.featuriser.options.equal
-        equal = self._equal.get(normal_form(query), []) if is_known else []
-        places, features = self.compare(query, n, equal)
-        found = 1 / (1 + np.exp(-(features @ np.array(self.pipe.ranking))))
+        equal = self._equal.get(normal_form(query), []) if self.pipe.knows_equals else []
+        places, logits, cosines = self.compare(query, n, equal)
+        found = self.pipe.probabilities(logits, cosines)[:, self._positive]
         return places, np.where(np.isin(places, equal), 1.0, found)
 
-    def compare(self, query: str, n: int, also: Sequence[int] = ()) -> tuple[Ints, Float64s]:
-        """[B] places of n candidates and of the texts `also`, and their features [B, F]."""
+    def compare(
+        self, query: str, n: int, also: Sequence[int] = ()
+    ) -> tuple[Ints, Float32s, Float32s]:
+        """[B] places of n candidates and of the texts `also`, [B, K] the network's outputs for
+        them, and [B] cosines."""
         terms = terms_of(self.pipe.featuriser.simplifier(query))
-        (vector,) = vectors_of(self.pipe, [query])
-        scores, cosines = self._candidates.scores(terms), self._vectors @ vector
-        places = np.union1d(best_by_turns(scores, cosines, n), np.array(also, dtype=np.int64))
-        shares = scores[places].astype(np.float64)
-        shares /= max(1e-9, self._candidates.max_score(terms))
-        return places, np.stack([cosines[places], shares, np.ones(len(places))], axis=1)
+        text = encode_texts(self.pipe, [query])
+        cosines = self._vectors @ text.vectors[0]
+        best = best_by_turns(self._candidates.scores(terms), cosines, n)
+        places = np.union1d(best, np.array(also, dtype=np.int64))
+        outputs = compare(self.pipe.model, text, self._encoded.of(places))
+        return places, outputs, cosines[places]
 
     def save(self, path: str | Path) -> None:
         """Write a folder with one file, replacing an older index in one step."""
@@ -144,7 +152,7 @@ class TextIndex:
 
         entries = json.dumps(self.questions, ensure_ascii=False)
         arrays: dict[str, NDArray[Any]] = {
-            "vectors": self._vectors.astype(np.float16),
+            **self._encoded._asdict(),
             "entries": np.frombuffer(entries.encode(), np.uint8),
         }
         data = save(arrays, {"weights": self._weights})
@@ -159,7 +167,8 @@ class TextIndex:
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
         questions = [Entry(*own) for own in json.loads(arrays["entries"].tobytes())]
-        return cls(pipe, questions, arrays["vectors"], weights)
+        encoded = Encoded(*(arrays[name] for name in Encoded._fields))
+        return cls(pipe, questions, encoded, weights)
 
 
 def read_questions(
@@ -187,14 +196,14 @@ def read_questions(
     return [Entry(own, answer) for own, answer in zip(asked, given_answers, strict=True)]
 
 
-def encode(pipe: PairClassifier, texts: Sequence[str]) -> Floats:
-    """[N, D] sentence vectors of distinct texts, at least one, in half precision."""
-    batches = batch_by_length(texts, CHARACTERS, len)
-    return np.concatenate([vectors_of(pipe, batch).astype(np.float16) for batch in batches])
-
-
-def vectors_of(pipe: PairClassifier, texts: Sequence[str]) -> Float32s:
-    return sentence_vectors(pipe.model, pipe.read([(text, text) for text in texts]))
+def encode_texts(pipe: PairClassifier, texts: Sequence[str]) -> Encoded:
+    """Distinct texts, at least one, in half precision."""
+    found = [
+        encode(pipe.model, pipe.read([(text, text) for text in batch]))
+        for batch in batch_by_length(texts, CHARACTERS, len)
+    ]
+    counts, units, vectors = map(np.concatenate, zip(*found, strict=True))
+    return Encoded(counts, units.astype(np.float16), vectors.astype(np.float16))
 
 
 def weights_of(pipe: PairClassifier) -> str:

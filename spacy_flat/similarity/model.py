@@ -9,8 +9,8 @@ from thinc.api import Model
 
 from ..nn.model import make_model, shim_of, tok2vec_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
-from ..text.vocabulary import hash_words
-from ..util.arrays import Float32s, Ints
+from ..text.vocabulary import Ragged, hash_words, padding
+from ..util.arrays import Float32s, Floats, Ints
 from ..viz.alignment import Alignment
 from .batch import TextBatch
 from .featuriser import PairFeaturiser, PairTexts, bounds, trimmed
@@ -29,6 +29,21 @@ class BatchOutputs(NamedTuple):
 
     pairs: Ints
     outputs: "Tensor"
+
+
+class Encoded(NamedTuple):
+    """N texts to compare without reading them again: [N] numbers of units, [R, D] the embeddings
+    of these, and [N, D] sentence vectors (see `encode`)."""
+
+    counts: Ints
+    units: Floats
+    vectors: Floats
+
+    def of(self, texts: Ints) -> "Encoded":
+        """Some of them."""
+        starts = np.cumsum(self.counts) - self.counts
+        places, is_there = padding(self.counts[texts], starts[texts])
+        return Encoded(self.counts[texts], self.units[places[is_there]], self.vectors[texts])
 
 
 PairModel = Model[PairTexts, Iterator[BatchOutputs]]
@@ -94,27 +109,46 @@ def align(model: PairModel, texts: PairTexts) -> Alignment:
     return Alignment(left, right, [weights[0].cpu().numpy() for weights in blocks])
 
 
-def sentence_vectors(model: PairModel, texts: PairTexts) -> Float32s:
-    """[N, D] the sums of each text's embeddings, scaled to unit length.
+def encode(model: PairModel, texts: PairTexts) -> Encoded:
+    """A sentence vector is the sum of a text's embeddings, scaled to unit length.
 
     Punctuation and symbols don't count: a text of these alone has zeros. An unknown token counts as
     those of its characters that are known, if any are.
     """
     featuriser, network = featuriser_of(model), network_of(model)
-    sums = np.zeros((len(texts.strings), network.embed_width), dtype=np.float32)
+    counts, width = texts.ids.counts, network.embed_width
+    kept = np.zeros((counts.sum(), width), dtype=np.float32)
+    sums = np.zeros((len(counts), width), dtype=np.float32)
     for numbers, batch in texts.text_batches(featuriser.options.batch_size):
         with shim_of(model).predicting():
             embedded = network.embed(batch).cpu().numpy()
+        places, is_there = padding(counts[numbers], texts.ids.starts[numbers])
+        kept[places[is_there]] = embedded
         units = [unit for number in numbers.tolist() for unit in texts.strings[number]]
-        counts = np.array([any(map(str.isalnum, unit)) for unit in units])
-        embedded = np.where(counts[:, None], embedded, 0)
+        speaks = np.array([any(map(str.isalnum, unit)) for unit in units])
+        embedded = np.where(speaks[:, None], embedded, 0)
         if featuriser.unit == "token":
-            unknown = np.flatnonzero(counts & (batch.ids["words"] <= 0))
+            unknown = np.flatnonzero(speaks & (batch.ids["words"] <= 0))
             _spell(model, [units[number] for number in unknown.tolist()], unknown, embedded)
         lengths = texts.ids.counts[numbers]
         sums[numbers] = np.add.reduceat(embedded, np.cumsum(lengths) - lengths)
-    vectors: Float32s = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
-    return vectors
+    norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+    return Encoded(counts, kept, sums / norms)
+
+
+def compare(model: PairModel, text: Encoded, others: Encoded) -> Float32s:
+    """[N, K] the network's outputs for one text and each of N others."""
+    counts = np.concatenate([text.counts, others.counts])
+    units = np.concatenate([text.units, others.units], dtype=np.float32)
+    rows = Ragged(counts, {"upstream": np.arange(len(units))})
+    right, network = 1 + np.arange(len(others.counts)), network_of(model)
+    pairs = PairTexts(rows, np.zeros_like(right), right, vectors=network.to_tensor(units))
+    outputs = np.zeros((len(right), network.n_outputs), dtype=np.float32)
+    for numbers, batch in batches_of(model, pairs):
+        with shim_of(model).predicting():
+            found = network.compare(batch.upstream, network.texts(batch))
+        outputs[numbers] = found.cpu().numpy()
+    return outputs
 
 
 def _spell(model: PairModel, words: Sequence[str], places: Ints, embedded: Float32s) -> None:
@@ -133,7 +167,7 @@ def _spell(model: PairModel, words: Sequence[str], places: Ints, embedded: Float
 
 def cosines_of(model: PairModel, texts: PairTexts) -> Float32s:
     """[B] the cosines of the sentence vectors of both texts of each pair."""
-    vectors = sentence_vectors(model, texts)
+    vectors = encode(model, texts).vectors
     cosines: Float32s = (vectors[texts.left] * vectors[texts.right]).sum(axis=1)
     return cosines
 

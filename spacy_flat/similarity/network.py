@@ -43,20 +43,23 @@ class RE2(EmbeddingNetwork):
         # The first block reads the embeddings alone.
         widths = [embed_width] + [embed_width + options.hidden] * (options.blocks - 1)
         self.blocks = nn.ModuleList(Block(options, width) for width in widths)
-        n_outputs = len(sizes.labels) if options.objective == "classes" else 1
-        self.predict = Prediction(options, n_outputs)
+        self.n_outputs: int = len(sizes.labels) if options.objective == "classes" else 1
+        self.predict = Prediction(options, self.n_outputs)
 
     def forward(self, batch: TextBatch) -> Tensor:
         """Compare pairs: [B, K] logits, or [B, 1] scores."""
-        texts = self.texts(batch)
-        *_, (_, _, outputs) = self.read(batch, texts)
+        return self.compare(self.embed(batch), self.texts(batch))
+
+    def compare(self, embedded: Tensor, texts: "Texts") -> Tensor:
+        """As `forward`, of embeddings [R, D]."""
+        *_, (_, _, outputs) = self.read(embedded, texts)
         logits: Tensor = self.predict(*texts.largest(outputs))
         return logits
 
     def alignments(self, batch: TextBatch) -> list[Tensor]:
         """[B, La, Lb] the attention of each block, the mean of both directions."""
-        texts = self.texts(batch)
-        return [block.alignment.weights(x, texts) for block, x, _ in self.read(batch, texts)]
+        texts, embedded = self.texts(batch), self.embed(batch)
+        return [block.alignment.weights(x, texts) for block, x, _ in self.read(embedded, texts)]
 
     def embed(self, batch: TextBatch) -> Tensor:
         """[R, D] embeddings."""
@@ -69,18 +72,17 @@ class RE2(EmbeddingNetwork):
 
     def texts(self, batch: TextBatch) -> "Texts":
         rows, present = ([*map(self.to_tensor, each)] for each in (batch.rows, batch.present))
-        return Texts(rows, present, self.to_tensor(batch.places))
+        return Texts(self.to_tensor(batch.owners), rows, present, self.to_tensor(batch.places))
 
-    def read(self, batch: TextBatch, texts: "Texts") -> Iterator[tuple["Block", Tensor, Tensor]]:
+    def read(self, embedded: Tensor, texts: "Texts") -> Iterator[tuple["Block", Tensor, Tensor]]:
         """Apply the blocks. Yields each with what it aligns [R, D] and its output [R, hidden]."""
-        owners = self.to_tensor(batch.owners)
-        embedded = entering = self.embed(batch)
+        entering = embedded
         outputs: list[Tensor] = []
         for block in self.blocks:
             assert isinstance(block, Block)
             if outputs:  # augmented residual connections (section 2.1 of the paper)
                 entering = torch.cat([embedded, torch.stack(outputs[-2:]).sum(dim=0)], dim=1)
-            x = torch.cat([entering, block.encoder(entering, owners)], dim=1)
+            x = torch.cat([entering, block.encoder(entering, texts.owners)], dim=1)
             outputs.append(block.fusion(x, block.alignment(x, texts)))
             yield block, x, outputs[-1]
 
@@ -97,6 +99,7 @@ class RE2(EmbeddingNetwork):
 class Texts:
     """Where texts stand: `TextBatch` on the network's device."""
 
+    owners: Tensor
     rows: Sides
     present: Sides
     places: Tensor

@@ -49,6 +49,12 @@ class PairTextOptions(UnitOptions):
     block: ClassVar[str] = "re2_similarity, model.text"
     retired: ClassVar[dict[str, Any]] = UnitOptions.retired | {"hash_unknowns": True}
 
+    embed_width: int = option(
+        50,
+        "width of the vectors if none are pretrained; 0 to read those of a tok2vec alone",
+        min=0,
+        fixed=True,
+    )
     normalise_embeddings: bool = option(
         False, "scale pretrained vectors to unit length", fixed=True
     )

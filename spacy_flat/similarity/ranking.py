@@ -1,13 +1,11 @@
-"""What a search ranks, and by what: the cosine of the sums of embeddings, and BM25, choose
-candidates and are the features of a logistic regression.
+"""What a search compares: the texts nearest by the cosine of sentence vectors, and by BM25.
 
-Shapes: N texts, T terms, B candidates of a query, F features.
+Shapes: N texts, T terms.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +16,6 @@ from .equality import same_width
 
 if TYPE_CHECKING:
     from bm25s import BM25
-
-# Of the cosine; of BM25, as a share of what a text with all terms of the query has; and a bias.
-DEFAULT = (6.0, 3.5, -5.5)  # for a pipeline that none were fitted for
 
 _TERM = re.compile(rf"[{UNSPACED_RANGES}]|\d+|(?:(?![{UNSPACED_RANGES}])[^\W\d_])+")
 
@@ -54,18 +49,6 @@ class Candidates:
         """[N] scores of all texts for a query."""
         scores: Float32s = self.bm25.get_scores_from_ids(self.bm25.get_tokens_ids(terms))
         return scores
-
-    @cached_property
-    def _max_weights(self) -> Float32s:
-        """[T] the highest weight of each term in a text."""
-        scores = self.bm25.scores
-        highest: Float32s = np.maximum.reduceat(scores["data"], scores["indptr"][:-1])
-        return highest
-
-    def max_score(self, terms: Iterable[str]) -> float:
-        """About the score of a text that has all of these terms. Unknown terms count as rare."""
-        rare, known = float(self._max_weights.max()), self.bm25.vocab_dict
-        return sum(float(self._max_weights[known[t]]) if t in known else rare for t in terms)
 
 
 def best_by_turns(one: Float32s, other: Float32s, n: int) -> Ints:

@@ -103,16 +103,18 @@ def test_an_index_is_kept(pipeline: Path, faq: Path, tmp_path: Path) -> None:
     assert (folder / FILE).stat().st_mtime_ns == saved.st_mtime_ns
 
 
-def test_a_kept_index_ranks_by_the_pipelines_weights(
-    pipeline: Path, faq: Path, tmp_path: Path
-) -> None:
-    run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
+def test_questions_that_are_not_similar_enough(pipeline: Path, faq: Path, tmp_path: Path) -> None:
     nlp = spacy.load(pipeline)
-    re2(nlp).search_weights = [0.0, 0.0, -1.0]
+    re2(nlp).min_similarity = 0.99
     re2(nlp).write_settings(nlp.get_pipe_config("re2_similarity"))
-    nlp.to_disk(tmp_path / "fitted")
-    result = run(tmp_path / "fitted", faq, "退款如何", "--index", tmp_path / "index")
-    assert "0.269" in result
+    nlp.to_disk(tmp_path / "strict")
+    folder = tmp_path / "index"
+    run(pipeline, faq, "如何退款", "--index", folder)
+    result = run(tmp_path / "strict", faq, "退款如何", "--index", folder)
+    assert "None of 0.990 or more" in result
+    assert len(rows(result)) == 1  # the nearest
+    result = run(tmp_path / "strict", faq, "退款如何", "--min-similarity", "0")
+    assert "or more" not in result
 
 
 @pytest.mark.parametrize("change", ["questions", "pipeline", "damage"])

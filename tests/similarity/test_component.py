@@ -136,6 +136,7 @@ def test_a_tok2vec_reads_each_text_alone(is_shared: bool, frozen: bool) -> None:
 def test_errors(trained_pairs: Language) -> None:
     nlp = blank()
     pipe, ready = add_re2(nlp), re2(copy.deepcopy(trained_pairs))
+    unread = add_re2(nlp, "unread", text={"embed_width": 0})
     no_pair = Example(nlp.make_doc("文本"), nlp.make_doc("文本"))
     no_pair.reference.cats = {"a": 1.0, "b": 0.0}
     one_class = example(nlp, "退款", "付款", {"same": 1.0})
@@ -146,6 +147,7 @@ def test_errors(trained_pairs: Language) -> None:
         ("F323", lambda: pipe.initialize(lambda: [no_pair])),
         ("F324", lambda: pipe.initialize(lambda: [one_class])),
         ("F325.*word_vectors", lambda: pipe.initialize(list, word_vectors=vectors)),
+        ("F327", lambda: unread.initialize(lambda: examples_of(nlp))),
         ("F310.*threshold", lambda: setattr(ready, "threshold", 1.5)),
         ("F305", lambda: RE2Options(hidden=0)),
         ("F312.*number 0", lambda: ready.predict_pairs(("退款", "付款"))),

@@ -18,9 +18,8 @@ from spacy.tokens import Doc
 
 from spacy_flat.similarity import index as module
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.equality import normal_form
 from spacy_flat.similarity.index import FILE, Match, TextIndex
-from spacy_flat.similarity.model import cosines_of, sentence_vectors
+from spacy_flat.similarity.model import encode
 from spacy_flat.similarity.ranking import Candidates, best_by_turns, terms_of
 
 from .conftest import PAIRS, add_re2, blank, examples_of, re2, train
@@ -50,18 +49,11 @@ def index(pipe: PairClassifier) -> TextIndex:
 
 
 def assert_right(pipe: PairClassifier, texts: list[str], query: str, found: list[Match]) -> None:
-    """All texts were found, with the probability as written out, in order."""
-    bm25 = Candidates.of(map(terms_of, dict.fromkeys(texts)))
-    best = max(1e-9, bm25.max_score(terms_of(query)))
-    shares = dict(zip(dict.fromkeys(texts), bm25.scores(terms_of(query)) / best, strict=True))
-    cosines = cosines_of(pipe.model, pipe.read([(query, text) for text in texts]))
-    cosine, share, bias = pipe.ranking
+    """All texts were found, with the probability that the component gives the pair, in order."""
     assert sorted(match.number for match in found) == list(range(len(texts)))
     for match in found:
-        text = texts[match.number]
-        assert match.text == text
-        odds = cosine * cosines[match.number] + share * shares[text] + bias
-        expected = 1 if normal_form(query) == normal_form(text) else 1 / (1 + math.exp(-odds))
+        assert match.text == texts[match.number]
+        expected = pipe.similarity(query, match.text)
         assert match.similarity == pytest.approx(expected, abs=TOLERANCE)
     order = [(-match.similarity, match.number) for match in found]
     assert order == sorted(order)
@@ -77,6 +69,7 @@ def assert_right(pipe: PairClassifier, texts: list[str], query: str, found: list
         ("jieba", {"text": {"inputs": "tokens"}}),
         ("char", {"tok2vec": HASH_EMBED}),
         ("char", {"tok2vec": LISTENER}),
+        ("char", {"tok2vec": LISTENER, "text": {"inputs": "tokens", "embed_width": 0}}),
         ("char", {"network": {"objective": "score"}}),
     ],
     ids=str,
@@ -164,10 +157,18 @@ def test_equal_texts_come_first(pipe: PairClassifier) -> None:
     assert found == [Match(0, "如何退款", 1.0)]
 
 
-def test_weights_of_the_search(pipe: PairClassifier, index: TextIndex) -> None:
-    pipe.search_weights = [9.0, 1.0, 2.0, -3.0]  # the first is of earlier versions
+def test_the_least_similarity(pipe: PairClassifier, index: TextIndex) -> None:
+    every = index.search("几天到", top_k=100)
+    pipe.min_similarity = every[1].similarity
+    assert index.search("几天到", top_k=100) == every[:2]
+    assert index.search("几天到", top_k=100, min_similarity=0) == every
+    pipe.min_similarity = 1
+    assert index.search("几天到") == []
+
+
+def test_calibration_counts_in_the_search(pipe: PairClassifier, index: TextIndex) -> None:
+    pipe.temperature, pipe.cosine, pipe.bias = 2.0, 3.0, -1.5
     assert_right(pipe, TEXTS, "几天到", index.search("几天到", top_k=100))
-    assert pipe.ranking == (1, 2, -3)
 
 
 # Candidates
@@ -193,9 +194,6 @@ def test_bm25_as_written_out(texts: list[list[str]], query: list[str]) -> None:
     none = [0.0] * len(texts)
     expected = [sum(weights.get(term, none)[i] for term in query) for i in range(len(texts))]
     np.testing.assert_allclose(found.scores(query), expected, rtol=1e-5)
-    rare = max(map(max, weights.values()))  # of a term that no text has
-    best = sum(max(weights.get(term, [rare])) for term in query)
-    assert found.max_score(query) == pytest.approx(best, rel=1e-5)
 
 
 def test_of_phrasings_that_are_equally_alike_the_first_is_found(pipe: PairClassifier) -> None:
@@ -230,7 +228,7 @@ def test_unknown_words_count_as_their_characters() -> None:
 
     def direction(*words: str) -> Any:
         doc = Doc(nlp.vocab, words=list(words))
-        return sentence_vectors(pipe.model, pipe.read([(doc, doc)]))[0]
+        return encode(pipe.model, pipe.read([(doc, doc)])).vectors[0]
 
     apart = direction("发", "票")
     for words in (["发票"], ["發票"], ["发票", "？，"], ["发，票"]):
@@ -266,7 +264,7 @@ def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
     [
         lambda data: data[:-9] + b"x" * 9,
         lambda data: data[:300],
-        lambda data: data.replace(b"index.v8", b"index.v7"),
+        lambda data: data.replace(b"index.v9", b"index.v8"),
     ],
 )
 def test_damaged_and_old_files(

