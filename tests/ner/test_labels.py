@@ -143,6 +143,11 @@ def test_rehearsal_alone(trained: Language, copy_of: Copy) -> None:
         network_of(flat(nlp).model).classify.bias[0] += 2.0
     losses = [nlp.rehearse(raw, losses={})["flat_ner"] for _ in range(8)]
     assert losses[-1] < losses[0] / 2
+    gold = flat(nlp).rehearse(examples_of(nlp))["flat_ner"]  # reads no annotation
+    assert gold == pytest.approx(nlp.rehearse(raw, losses={})["flat_ner"], rel=0.3)
+    assert not network_of(flat(nlp)._rehearsal_model).training
+    nlp.initialize(lambda: examples_of(nlp))
+    assert flat(nlp)._rehearsal_model is None
     assert len(pickle.dumps(flat(nlp))) < 1.2 * len(pickle.dumps(flat(copy_of(trained))))
     for wrong, error in (([raw[0].reference], TypeError), (raw, ValueError)):
         other = blank()
