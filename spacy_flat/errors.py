@@ -131,6 +131,7 @@ F163 --coarse {value!r}: declare each label once, as LABEL=ONE,OR,MORE, or LABEL
 F165 Invalid weight {weight} for {name!r}. spacy-flat.MixedCorpus.v1 needs weights of 0 or more for
   the names in its paths: {names}.
 F166 {name}: no component to show, only others than this package's: {components}.
+F169 {path}: no corpus. Name a .spacy file, a folder of them, or raw texts: .txt, .txt.gz, .txt.xz.
 F170 {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which often replaces a lost
   character. Correct it, drop the poem with --repair, or use --format lines.
 F173 An acrostic sets the first character of each line. Use either --prompt or --acrostic.
@@ -156,10 +157,11 @@ F233 The entity (start, end, label) = {span} has a label that is not among {labe
   component with add_label, or correct the annotation.
 F240 The weights are not numbers (NaN). Training has diverged, or the weights are damaged: load an
   earlier state, and train with a lower learning rate or gradient clipping.
-F241 {name} listens to a shared component, which nlp.rehearse doesn't teach. Give the raw texts to
-  nlp.update instead, as examples without annotation.
+F241 {name} listens to a shared component. With raw texts, freeze that one ([training] needs
+  frozen_components and annotating_components) and call nlp.update; or replace the listener.
 F242 {name}: unannotated_labels has {label!r}, which is not among the labels {labels}. Correct or
   delete it.
+F243 {name}: the tutor's labels {labels} must be the first of the component's, {known}.
 
 # F30x, F31x: components
 F301 Can't initialise {name!r}: the training examples have no entities. Check the training corpus,

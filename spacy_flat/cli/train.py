@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu, show_validation_error
-from spacy.util import dict_to_dot, load_config, load_model, load_model_from_config, logger
+from spacy.util import dict_to_dot, load_config, load_model_from_config, logger
 from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
 
@@ -228,15 +228,14 @@ def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) ->
     show.info(f"Going on after step {saved.progress.steps - 1}")
     # What may have changed, as it is in the config of a pipeline that was initialised: with spaCy's
     # defaults, and with variables, so that an override such as --paths.train works on it.
-    names = config.interpolate()["nlp"]["pipeline"]
-    given = load_model_from_config(config, auto_fill=True, exclude=names).config
-    settings = saved.nlp.config
+    parts, frozen = config["components"], config["training"].get("frozen_components", ())
+    others = [name for name in parts if "source" not in parts[name] or name in frozen]
+    start = load_model_from_config(config, auto_fill=True, exclude=others)
+    given, settings = start.config, saved.nlp.config
     for section in ("paths", "system", "corpora"):
         settings[section].update(given[section])
     settings["training"].update({key: given["training"][key] for key in CHANGEABLE})
-    for name, block in config.interpolate()["components"].items():
-        if "source" in block and hasattr(pipe := saved.nlp.get_pipe(name), "rehearse_with"):
-            source = load_model(block["source"], vocab=saved.nlp.vocab)
-            taught: Any = source.get_pipe(block.get("component", name))
-            pipe.rehearse_with(taught.model)
+    for name, source in start.pipeline:
+        if hasattr(pipe := saved.nlp.get_pipe(name), "rehearse_with"):
+            pipe.rehearse_with(source.model)  # type: ignore[attr-defined]
     return saved.nlp

@@ -11,11 +11,10 @@ from spacy.training import Corpus, Example
 from ..errors import Errors
 from ..ner.component import CRFEntityRecognizer
 from ..ner.spans import labels_in
+from ..util.files import suffix_of
 from ..util.options import require_number
 from .docs import look_up_once, read_texts
 from .pieces import can_edit, example_of, pieces_of
-
-TEXTS = ".txt"
 
 
 def mixed_corpus(
@@ -43,8 +42,8 @@ def mixed_corpus(
     partial: a corpus doesn't annotate those labels of the pipeline, or of other corpora, that it
         lacks.
 
-    Raises ValueError for weights of other names, or below 0 (F165), and for a `join` that isn't
-    from 0 to 1 (F341).
+    Raises ValueError for weights of other names, or below 0 (F165), for a `join` that isn't from 0
+    to 1 (F341), for other files (F169), and for a .txt file without texts (F010).
     """
     require_number("join", join, 0, 1)
     weights = weights or {}
@@ -59,7 +58,7 @@ def mixed_corpus(
         mixed: list[Example] = []
         given = {name: Path(path) for name, path in paths.items() if path is not None}
         corpora = {name: _read(nlp, path, max_length) for name, path in given.items()}
-        raw = [name for name, path in given.items() if path.suffix == TEXTS]
+        raw = [name for name, path in given.items() if suffix_of(path) == ".txt"]
         annotated = [examples for name, examples in corpora.items() if name not in raw]
         if partial:
             _mark_lacking(nlp, annotated)
@@ -81,9 +80,12 @@ def mixed_corpus(
 
 def _read(nlp: Language, path: Path, max_length: int) -> list[Example]:
     """The examples of a corpus, or of the lines of a text file that aren't blank."""
-    if path.suffix == TEXTS:
-        texts = filter(str.strip, read_texts(path))
-        return [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in texts]
+    if suffix_of(path) == ".txt":
+        if not (docs := [nlp.make_doc(text) for text in map(str.strip, read_texts(path)) if text]):
+            raise ValueError(Errors.F010.format(path=path, what="text"))
+        return [Example(doc.copy(), doc) for doc in docs if not 0 < max_length <= len(doc)]
+    if path.suffix != ".spacy" and not any(path.glob("**/*.spacy")):
+        raise ValueError(Errors.F169.format(path=path))
     return list(Corpus(path, max_length=max_length)(nlp))
 
 
@@ -111,7 +113,8 @@ def _joined(
         is_alike = all(doc.user_data == docs[0].user_data for doc in docs)  # labels that lack
         is_plain = all(can_edit(doc) and not doc.has_unknown_spaces for doc in docs)
         if len(docs) > 1 and is_alike and is_plain:
-            between = (random.choice(("", "", " ", "\n")), "")
+            label = "" if docs[0].has_annotation("ENT_IOB") else None
+            between = (random.choice(("", "", " ", "\n")), label)
             pieces = [piece for doc in docs for piece in (*pieces_of(doc), between)]
             yield example_of(nlp, pieces[:-1], docs[0])
         else:

@@ -14,7 +14,7 @@ from ..lexicon import NOT_ENTITY
 from ..nn.model import shim_of, shims_of, tok2vec_of
 from ..nn.optimizers import AdamW
 from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
-from ..text.tok2vec import backprop_zeros, listeners
+from ..text.tok2vec import backprop_zeros, is_awaited, listeners
 from ..text.units import HAN, EntitySpan, Units
 from ..text.vocabulary import Vocabulary
 from ..util.options import Check, check_of
@@ -103,7 +103,6 @@ class CRFEntityRecognizer(LabelledPipe):
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self._warned: dict[str, list[str]] = {}  # labels of settings
-        self._optimizer = AdamW(weight_decay=0.0)  # of rehearsals
 
     def _apply_settings(self) -> None:
         super()._apply_settings()
@@ -111,9 +110,21 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def _forget_tutor(self) -> None:
         """Of another network."""
-        self._rehearsal_model: Any = None  # a copy that `nlp.resume_training` makes, the tutor
+        self._tutor: Any = None  # a copy that `nlp.resume_training` makes
         self._added_labels: set[str] = set()
-        self._updates_alone: int | None = None  # with entities of these only
+        self._updates_alone = float("inf")  # with entities of these only; inf: others, too
+        self._optimizer = AdamW(weight_decay=0.0)  # of rehearsals
+
+    def _set_tutor(self, model: Any) -> None:
+        self._tutor = model
+        if self._updates_alone != 0:  # labels that were learnt meanwhile are old ones now
+            self._added_labels, self._updates_alone = set(), float("inf")
+        if model is not None and self.is_initialised:  # it shares what training doesn't change
+            model.attrs["featuriser"] = self.featuriser
+            buffers = dict(network_of(self.model).named_buffers())
+            network_of(model).load_state_dict(buffers, strict=False, assign=True)
+
+    _rehearsal_model = property(lambda self: self._tutor, _set_tutor)  # as `resume_training` has it
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -258,19 +269,21 @@ class CRFEntityRecognizer(LabelledPipe):
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
         """Learn to predict for the examples' texts what the component predicted at
-        `nlp.resume_training`. Does nothing without that call.
-
-        Raises ValueError (F241) if the component listens to another one.
-        """
+        `nlp.resume_training`. Does nothing without that call. Raises ValueError (F241) if the
+        component listens to another one."""
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        if self._rehearsal_model and (tok2vec := tok2vec_of(self.model)) and listeners(tok2vec):
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.rehearse")
+        if self._rehearsal_model is None:
+            return losses
+        self.require_initialised()
+        if (tok2vec := tok2vec_of(self.model)) and listeners(tok2vec):
             raise ValueError(Errors.F241.format(name=self.name))
         docs = [example.predicted for example in examples]
         unknown = [Annotation([], [EntitySpan(0, len(doc.text), "")]) for doc in docs]
-        if self._rehearsal_model and self._learn(docs, unknown, drop, losses) and sgd is not None:
-            if not isinstance(sgd, Optimizer):
-                # `nlp.rehearse` gives a function that collects gradients, with this rate.
+        if self._learn(docs, unknown, drop, losses) and sgd is not None:
+            if not isinstance(sgd, Optimizer):  # `nlp.rehearse` gives a function with this rate
                 self._optimizer.learn_rate, sgd = sgd.learn_rate, self._optimizer
             self.finish_update(sgd)
         return losses
@@ -281,12 +294,18 @@ class CRFEntityRecognizer(LabelledPipe):
         """Learn what is known, and the rest from the tutor if there is one. Returns False if there
         is nothing to learn from."""
         featuriser, network, tutor = self.featuriser, network_of(self.model), self._rehearsal_model
-        if tutor is not None and shim_of(tutor).device_name != self.device:
-            for shim in shims_of(tutor):
-                shim.to(self.device)
+        if tutor is not None and shim_of(tutor).device != self.shim.device:
+            for own, shim in zip(shims_of(self.model), shims_of(tutor), strict=True):
+                shim.module.to(own.device)
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments, network.tags, tutor is not None)
-        self._warn_of_forgetting(gold)
+        rehearses = gold.taught and any(allowed.all() for allowed in gold.allowed.values())
+        if rehearses:
+            self._updates_alone = float("inf")
+            if (tok2vec := tok2vec_of(self.model)) and is_awaited(tok2vec, docs):
+                raise ValueError(Errors.F241.format(name=self.name))
+        elif any(each.spans for each in known):
+            self._warn_of_forgetting()
         if not gold.n_known:
             backprop_zeros(tok2vec_of(self.model), docs)
             return False
@@ -313,7 +332,7 @@ class CRFEntityRecognizer(LabelledPipe):
         labels = labels_in(each.reference for each in examples)
         self.add_labels(sorted(labels - set(self.known_labels)))
         if not labels <= self._added_labels:
-            self._updates_alone = None
+            self._updates_alone = float("inf")
 
     def add_labels(self, labels: Sequence[str]) -> None:
         """Add new labels, which are improbable until they are learnt."""
@@ -326,21 +345,22 @@ class CRFEntityRecognizer(LabelledPipe):
             self.rehearse_with(self._rehearsal_model)
 
     def rehearse_with(self, model: Any) -> None:
-        """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does."""
-        self._rehearsal_model = model
+        """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. Raises
+        ValueError (F243) unless its labels are the component's first ones."""
         if model is not None:
-            n_before = len(network_of(model).tags.labels)
-            extend_labels(model, self.known_labels)
-            network_of(model).make_rare(n_before)
+            known, labels = self.known_labels, network_of(model).tags.labels
+            if known[: len(labels)] != labels:
+                raise ValueError(Errors.F243.format(name=self.name, labels=labels, known=known))
+            extend_labels(model, known)
+            network_of(model).make_rare(len(labels))
+        self._rehearsal_model = model
 
-    def _warn_of_forgetting(self, gold: Gold) -> None:
+    def _warn_of_forgetting(self) -> None:
         """Warn (W307) once if updates have entities of added labels only, and no raw texts."""
-        if self._updates_alone is not None:
-            rehearses = any(allowed.all() for allowed in gold.allowed.values())
-            self._updates_alone = None if rehearses else self._updates_alone + 1
-            if self._updates_alone == UPDATES_ALONE:
-                words = {"name": self.name, "labels": ", ".join(sorted(self._added_labels))}
-                warnings.warn(Warnings.W307.format(**words), stacklevel=5)
+        self._updates_alone += 1
+        if self._updates_alone == UPDATES_ALONE:
+            words = {"name": self.name, "labels": ", ".join(sorted(self._added_labels))}
+            warnings.warn(Warnings.W307.format(**words), stacklevel=5)
 
     def get_loss(
         self, examples: Iterable[Example], scores: Emissions

@@ -29,8 +29,8 @@ class Tok2VecFeatures:
     texts: the units of the Docs; by default all characters or tokens.
 
     Raises ValueError if it gives vectors of characters, but the units are tokens (F367), if it
-    listens to a tok2vec of another width than in the config (F369), and in prediction if that one
-    hasn't read the Docs (F366).
+    listens to a tok2vec of another width than in the config (F369), and if that one hasn't read the
+    Docs (F366).
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Tok2VecFeatures:
         self.tok2vec = tok2vec
         if tok2vec is None:
             return
-        if not is_train:
+        if not (is_train and is_awaited(tok2vec, docs)):
             require_read(tok2vec, docs)
         vectors, self._backprop = tok2vec(docs, is_train)
         xp = tok2vec.ops.xp
@@ -102,14 +102,14 @@ def backprop_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
     """Pass zeros to a shared tok2vec for Docs that a component skips. Otherwise the gradients of
     its other listeners would be lost. Does nothing without a listener, or without tokens."""
     # Not all of spaCy's tok2vecs can backpropagate without tokens.
-    if tok2vec is None or not any(len(doc) for doc in docs) or not _is_awaited(tok2vec, docs):
+    if tok2vec is None or not any(len(doc) for doc in docs) or not is_awaited(tok2vec, docs):
         return
     vectors, backprop = tok2vec.begin_update(docs)
     backprop([tok2vec.ops.alloc2f(*each.shape) for each in vectors])
 
 
-def _is_awaited(tok2vec: Tok2Vec, docs: list[Doc]) -> bool:
-    """Whether a listener, of spaCy or spacy-transformers, has the vectors of these Docs."""
+def is_awaited(tok2vec: Tok2Vec, docs: list[Doc]) -> bool:
+    """Whether a listener, of spaCy or spacy-transformers, has vectors of these Docs to learn by."""
     return any(node._batch_id == node.get_batch_id(docs) for node in listeners(tok2vec))
 
 

@@ -1,5 +1,6 @@
 """Corpora whose labels stand for others, and several corpora as one."""
 
+import gzip
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -87,11 +88,31 @@ def test_raw_texts_and_labels_that_a_corpus_lacks(
     nlp.add_pipe("tener_ner").add_label("PER")  # type: ignore[attr-defined]
     doc = Doc(Vocab(), ["a9"])
     doc.ents = [Span(doc, 0, 1, "DRUG")]
-    DocBin(docs=[doc]).to_disk(tmp_path / "a.spacy")
+    doc._.unannotated_labels = ["LOC"]
+    DocBin(docs=[doc], store_user_data=True).to_disk(tmp_path / "a.spacy")
     for example in mixed_corpus(paths, partial=True)(nlp):
         raw = example.reference.text[0] == "c"
-        lacking = ["PER"] if example.reference.text[0] == "a" else ["DRUG", "PER"]
+        lacking = ["LOC", "PER"] if example.reference.text[0] == "a" else ["DRUG", "PER"]
         assert example.reference._.unannotated_labels == (None if raw else lacking)
+
+
+def test_raw_texts_in_any_text_file(paths: dict[str, Path | None], tmp_path: Path) -> None:
+    raw = tmp_path / "raw.TXT.gz"
+    raw.write_bytes(gzip.compress(b"c0 \n \nc1\nc 2 3 4\n"))
+    nlp = spacy.blank("xx")
+    reader = mixed_corpus({"a": paths["a"], "raw": raw}, {"raw": 3.0}, max_length=4, join=0.9)
+    found = [example.reference for example in reader(nlp)]
+    of_raw = [doc for doc in found if "c" in doc.text]
+    assert Counter("".join(doc.text for doc in of_raw))["c"] == 6  # without the long one
+    assert not any(doc.has_annotation("ENT_IOB") for doc in of_raw)
+    assert len(of_raw) < 6
+    assert not any(doc.text[-1].isspace() for doc in of_raw)
+    (tmp_path / "folder").mkdir()
+    for name, code in (("empty.txt", "F010"), ("raw.csv", "F169"), ("folder", "F169")):
+        if not (tmp_path / name).exists():
+            (tmp_path / name).write_text("\n \n", "utf-8")
+        with pytest.raises(ValueError, match=code):
+            list(mixed_corpus({"raw": tmp_path / name})(nlp))
 
 
 def test_weights_repeat_and_draw(paths: dict[str, Path | None]) -> None:

@@ -1,13 +1,23 @@
 """Where the labels come from: examples, arguments, `add_label` and training."""
 
+import math
+import pickle
 import warnings
 from typing import Any
 
 import pytest
+import torch
 from learning import falling, settle
 from spacy.language import Language
 from spacy.training import Example
 
+from spacy_flat.ner.model import network_of
+from spacy_flat.ner.network import RARE
+from spacy_flat.ner.tags import TagSet
+from spacy_flat.ner.tener.network import TENER
+from spacy_flat.ner.tener.options import TENEROptions
+from spacy_flat.nn.model import shim_of
+from spacy_flat.nn.network import Table
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import (
@@ -79,6 +89,110 @@ def test_old_labels_beside_new_ones(way: str, trained: Language, copy_of: Copy) 
     assert ["W307" in str(each.message) for each in caught] == [True] * (way == "alone")
     nlp.from_bytes(nlp.to_bytes())
     assert nlp.rehearse(raw) == {"flat_ner": 0.0}  # the tutor was another network's
+
+
+NEW = ["DATE", "DRUG", "A", "B", "C"]
+
+
+def test_new_labels_are_rare_to_component_and_tutor(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    ner, new = flat(nlp), [(start, end, label) for label in NEW for start, end in ((0, 2), (3, 4))]
+    nlp.resume_training()
+    tutor = ner._rehearsal_model
+    assert tutor.attrs["featuriser"] is ner.featuriser
+    pretrained = [network_of(each).chars.pretrained.data_ptr() for each in (tutor, ner.model)]
+    assert pretrained[0] == pretrained[1]
+    docs = [nlp.make_doc(text) for text in TEXTS[:8]]
+    before = ner.span_probabilities(docs, GOLD[:8])
+    ner.add_labels(NEW)
+    for old, now in zip(before, ner.span_probabilities(docs, GOLD[:8]), strict=True):
+        assert now == pytest.approx(old, abs=1e-2)
+    assert max(map(sum, ner.span_probabilities(docs, [new] * len(docs)))) < 0.01
+    assert nlp.rehearse([Example(doc, doc.copy()) for doc in docs])["flat_ner"] < 1e-3
+    with pytest.raises(ValueError, match=r"F243.*DATE"):
+        flat(copy_of(trained)).rehearse_with(tutor)
+    shim_of(tutor).module.to("meta")
+    with pytest.raises(NotImplementedError, match="meta"):  # it is moved to where the network is
+        nlp.rehearse([Example(doc, doc.copy()) for doc in docs])
+
+
+@pytest.mark.parametrize("scheme", ["BIOES", "BIO"])
+def test_rare_tags(scheme: Any) -> None:
+    options = TENEROptions(num_heads=1, head_dim=4, scheme=scheme)
+    network = TENER(options, TENER.sizes_class(labels=["X", "Y", "Z"], chars=Table(2, 2, 4)))
+    crf, n = network.crf, len(TagSet(["X"], scheme))
+    scores = (network.classify.weight, network.classify.bias, crf.starts, crf.ends, crf.transitions)
+    for each in scores:
+        torch.nn.init.normal_(each)
+    before = [each.detach().clone() for each in scores]
+    network.make_rare(1)
+    for number, (old, now) in enumerate(zip(before, scores, strict=True)):
+        assert now[:n, :n].equal(old[:n, :n]) if now is crf.transitions else now[:n].equal(old[:n])
+        lower = RARE + math.log(2) if number == 1 else 0.0
+        rows = old[:1].expand(len(old) - n, *old.shape[1:]) - lower
+        own = slice(n) if now is crf.transitions else slice(None)
+        assert now[n:][..., own].allclose(rows[..., own])
+    assert crf.transitions[:, n:].equal(crf.transitions[:, :1].expand(-1, len(crf.starts) - n))
+
+
+def test_rehearsal_alone(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    nlp.resume_training(sgd=AdamW(0.01))
+    raw = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in TEXTS]
+    with torch.no_grad():
+        network_of(flat(nlp).model).classify.bias[0] += 2.0
+    losses = [nlp.rehearse(raw, losses={})["flat_ner"] for _ in range(8)]
+    assert losses[-1] < losses[0] / 2
+    gold = flat(nlp).rehearse(examples_of(nlp))["flat_ner"]  # reads no annotation
+    assert gold == pytest.approx(nlp.rehearse(raw, losses={})["flat_ner"], rel=0.3)
+    assert not network_of(flat(nlp)._rehearsal_model).training
+    nlp.initialize(lambda: examples_of(nlp))
+    assert flat(nlp)._rehearsal_model is None
+    assert len(pickle.dumps(flat(nlp))) < 1.2 * len(pickle.dumps(flat(copy_of(trained))))
+    for wrong, error in (([raw[0].reference], TypeError), (raw, ValueError)):
+        other = blank()
+        add_flat(other)
+        other.resume_training()
+        with pytest.raises(error, match="F303" if error is ValueError else "rehearse"):
+            flat(other).rehearse(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("steps", "resumed", "taught", "texts", "warns"),
+    [
+        (10, False, False, "", True),
+        (9, False, False, "", False),
+        (10, False, False, "raw", True),
+        (10, True, True, "raw", False),
+        (10, False, False, "silent", False),
+        (10, True, False, "", False),
+    ],
+)
+def test_warning_of_forgetting(
+    steps: int,
+    resumed: bool,
+    taught: bool,
+    texts: str,
+    warns: bool,
+    trained: Language,
+    copy_of: Copy,
+) -> None:
+    """Only if updates have entities of added labels alone, and no tutor for raw texts."""
+    nlp = copy_of(trained)
+    flat(nlp).add_label("DATE")
+    spans = [] if texts == "silent" else [(0, 2, "DATE")]
+    examples = [char_example(nlp, "昨天下雨。", spans)]
+    if texts == "raw":
+        examples.append(Example(nlp.make_doc("上海"), nlp.make_doc("上海")))
+    if resumed and not taught:
+        nlp.update(examples)
+    if resumed:
+        nlp.resume_training()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(steps):
+            nlp.update(examples)
+    assert any("W307" in str(each.message) for each in caught) == warns
 
 
 def test_unannotated_labels_are_labels() -> None:

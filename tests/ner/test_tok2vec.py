@@ -16,6 +16,7 @@ from .conftest import (
     GOLD,
     HASH_EMBED,
     LISTENER,
+    TEXTS,
     TINY,
     add_flat,
     blank,
@@ -73,6 +74,34 @@ def test_a_component_that_learns_nothing_answers_a_shared_tok2vec() -> None:
     nlp.resume_training()
     with pytest.raises(ValueError, match="F241"):
         nlp.get_pipe("flat_ner").rehearse(examples)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("way", ["live", "frozen", "blind", "replaced"])
+def test_raw_texts_beside_a_shared_tok2vec(way: str) -> None:
+    """The tutor would forget with a tok2vec that learns, and which isn't its own."""
+    nlp, _ = with_upstream("char", shared=True)
+    train(nlp, steps=5)
+    if way == "replaced":
+        nlp.replace_listeners("tok2vec", "flat_ner", ["model.tok2vec"])
+    config = nlp.config  # a new pipeline, whose listeners have heard nothing
+    nlp = spacy.util.load_model_from_config(config).from_bytes(nlp.to_bytes())
+    sgd, raw = nlp.resume_training(sgd=AdamW(0.05)), [nlp.make_doc(text) for text in TEXTS]
+    frozen = {"exclude": ["tok2vec"], "annotates": ["tok2vec"] if way == "frozen" else []}
+    losses = []
+    for _ in range(3):
+        examples = [Example(doc.copy(), doc) for doc in raw]
+        settings: Any = frozen if way in ("frozen", "blind") else {}
+        if way in ("live", "blind"):
+            with pytest.raises(ValueError, match="F241" if way == "live" else "F366"):
+                nlp.update(examples, sgd=sgd, **settings)
+            return
+        losses.append(nlp.update(examples, sgd=sgd, losses={}, **settings)["flat_ner"])
+        if way == "replaced":  # as updates of other texts would change it
+            for node in flat(nlp).model.layers[0].walk():
+                for name in node.param_names:
+                    node.set_param(name, node.get_param(name) * 1.5)
+    assert losses[0] < 1e-4
+    assert (losses[1] > 1e-3) == (way == "replaced")  # the tutor hears what was
 
 
 def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,13 +94,17 @@ def some_twice() -> Any:
     return lambda nlp, example: [example] * random.choice([1, 2])
 
 
-def test_rehearsal_is_resumed(tmp_path: Path) -> None:
-    """The tutor is the source's component."""
-    config = make_config(tmp_path, "tener")
+@pytest.mark.parametrize(("kind", "name"), [("tener", "tener_ner"), ("ner", "flat_ner")])
+def test_rehearsal_is_resumed(kind: str, name: str, tmp_path: Path) -> None:
+    """The tutor is the source's component, with its own copy of a shared tok2vec."""
+    config = make_config(tmp_path, kind)
     run(config, tmp_path / "before")
-    config["components"] = {"tener_ner": {"source": str(tmp_path / "before" / "model-last")}}
+    block: dict[str, Any] = {"source": str(tmp_path / "before" / "model-last")}
+    if kind == "ner":
+        block["replace_listeners"] = ["model.tok2vec"]
+    config["components"] = {name: block}
     config["initialize"]["components"] = {}
-    config["nlp"]["pipeline"] = ["tener_ner"]
+    config["nlp"]["pipeline"] = [name]
     (tmp_path / "raw.txt").write_text("昨天南京下雨\n王芳在北京大学\n", "utf-8")
     paths = {"one": str(tmp_path / "train.spacy"), "raw": str(tmp_path / "raw.txt")}
     config["corpora"]["train"] = {"@readers": "spacy-flat.MixedCorpus.v1", "paths": paths}
