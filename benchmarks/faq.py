@@ -176,9 +176,11 @@ def measured(found: Found, least: float) -> list[str]:
     shares = [
         *((found.ranks[has_answer] < n).mean() for n in (1, 3)),
         (found.right & given)[has_answer].mean(),
-        *(given[found.gold == kind].mean() for kind in (NO_ANSWER, NEAR_MISS)),
+        given[found.gold == NO_ANSWER].mean(),
     ]
-    one, three, *others = ("–" if np.isnan(share) else f"{100 * share:.0f}" for share in shares)
+    one, three, *others = (f"{100 * share:.0f}" for share in shares)
+    near = given[found.gold == NEAR_MISS]
+    others.append(f"{100 * near.mean():.0f}" if len(near) else "–")
     return [one, three, f"{least:.2f}", *others]
 
 
