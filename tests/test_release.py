@@ -127,21 +127,25 @@ def test_english_names(load: Load) -> None:
 # Questions, on the FAQ of the demo corpus
 
 
-def test_questions_are_found(load: Load) -> None:
+@pytest.mark.parametrize(
+    ("name", "found", "answered"),
+    [("zh_re2_questions", 0.88, 0.66), ("zh_re2_questions_trf", 0.93, 0.86)],
+)
+def test_questions_are_found(load: Load, name: str, found: float, answered: float) -> None:
     questions, queries = (
         [line.split("\t") for line in (ROOT / path).read_text("utf-8").splitlines()]
         for path in ("assets/demo_pairs/faq.tsv", "assets/demo_pairs/queries.tsv")
     )
-    pipe = load("zh_re2_questions").get_pipe("re2_similarity")
+    pipe = load(name).get_pipe("re2_similarity")
     index = pipe.index([question for question, _ in questions])
-    first = [(asked, index.search(query, top_k=1)[0]) for query, asked in queries]
-    right = [match for asked, match in first if match.text == asked]
-    assert len(right) >= 0.88 * sum(bool(asked) for _, asked in queries)
-    # Above a similarity of 0.2 are nine of ten right ones, and few of those without an answer.
-    assert sum(match.similarity >= 0.2 for match in right) >= 0.9 * len(right)
-    false = [match.similarity >= 0.2 for asked, match in first if not asked]
+    first = [(asked, index.search(query, 1, min_similarity=0)[0]) for query, asked in queries]
+    right = [match.similarity for asked, match in first if match.text == asked]
+    n_answered = sum(bool(asked) for _, asked in queries)
+    assert len(right) >= found * n_answered
+    assert sum(each >= pipe.min_similarity for each in right) >= answered * n_answered
+    false = [match.similarity >= pipe.min_similarity for asked, match in first if not asked]
     assert sum(false) <= 0.14 * len(false)
-    assert index.search("今天天气怎么样", min_similarity=0.2) == []
+    assert index.search("今天天气怎么样") == []
     same, other = (pipe.similarity("怎么退款", text) for text in ("如何退款", "怎么付款"))
     assert same > pipe.threshold > other
 
