@@ -15,6 +15,7 @@ the threshold to these pairs, and writes the pipeline with them to OUT.
 """
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -164,7 +165,8 @@ def scores_of(pipe: PairClassifier, faq: Queries, system: str) -> Iterator[Numbe
 
 
 def least_of(found: Found) -> float:
-    return float(np.quantile(found.scores[found.gold == NO_ANSWER], 1 - FALSE)) + 1e-6
+    others = found.scores[found.gold == NO_ANSWER]
+    return math.ceil(1000 * np.quantile(others, 1 - FALSE, method="higher") + 1e-6) / 1000
 
 
 def merged(found: Sequence[Found]) -> Found:
@@ -205,7 +207,7 @@ def fit(nlp: Language, pipe: PairClassifier, pairs: Sequence[Path]) -> None:
     slope, cosine, bias = fit_weights(rows, gold, low, high, shares).tolist()
     pipe.temperature, pipe.cosine, pipe.bias = (round(n, 6) for n in (1 / slope, cosine, bias))
     of_all = merged([searched(pipe, faq, "search") for faq in faqs])
-    pipe.min_similarity = round(least_of(of_all), 3)
+    pipe.min_similarity = least_of(of_all)
     examples = [each for path in pairs for each in Corpus(path)(nlp)]
     for example in examples:
         example.predicted = pipe(example.predicted)

@@ -59,10 +59,10 @@ def search(
         matches = found.search(query, top_k, min_similarity=least)
         for match in matches:
             show(match)
-        nearest = found.search(query, 1, min_similarity=0)
-        if not matches and nearest:
+        if not matches:
             msg.text(f"None of {least:.3f} or more. The nearest:")
-            show(nearest[0])
+            for match in found.search(query, 1, min_similarity=0):
+                show(match)
 
 
 def show(match: Match) -> None:

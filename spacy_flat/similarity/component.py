@@ -269,7 +269,7 @@ class PairClassifier(LabelledPipe):
     def calibrate(self, examples: Iterable[Example]) -> PairCalibration:
         """Fit the temperature on held-out examples (Guo et al., 2017) and, with two classes, the
         weight of the cosine, the bias and the threshold, and report their effect. `initialize`
-        resets all but the threshold.
+        resets all but the threshold. Searches give these probabilities, too: set `min_similarity`.
 
         Raises ValueError for a network that predicts a score (F328), and unless examples are pairs
         with different gold classes (F329).

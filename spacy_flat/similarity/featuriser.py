@@ -140,13 +140,12 @@ def build_vocabulary(
     simplifier = Simplifier.of([span.text for span in spans])
     texts = [simplifier(span.text) for span in spans]
     tables: dict[str, NewTable] = {}
-    if not options.embed_width and not (char_vectors or bigram_vectors or word_vectors):
-        pass  # a tok2vec's vectors are all
-    elif options.inputs == "chars":
-        tables["chars"] = NewTable.of_characters(texts, char_vectors, options)
-        if options.bigrams:
+    if options.inputs == "chars":
+        if options.embed_width or char_vectors is not None:
+            tables["chars"] = NewTable.of_characters(texts, char_vectors, options)
+        if options.bigrams and (options.embed_width or bigram_vectors is not None):
             tables["bigrams"] = NewTable.of_characters(texts, bigram_vectors, options, 2)
-    else:
+    elif options.embed_width or word_vectors is not None:
         words = (simplifier(token.text) for span in spans for token in span)
         tables["words"] = NewTable.of_words(words, word_vectors, options)
     if not options.fine_tune:

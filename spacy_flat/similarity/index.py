@@ -86,7 +86,6 @@ class TextIndex:
         self._encoded = encoded or encode_texts(pipe, self.texts)
         self._vectors = self._encoded.vectors.astype(np.float32)
         self._weights = weights or weights_of(pipe)
-        self._positive = pipe.labels.index(pipe.positive)
 
     def __len__(self) -> int:
         return len(self.questions)
@@ -108,8 +107,8 @@ class TextIndex:
 
         Returns `top_k` matches, or fewer, and none where no question is similar enough.
 
-        Raises ValueError for a number out of its bounds (F341), TypeError for anything but a string
-        (F028).
+        Raises ValueError for a number out of its bounds (F341) and without a positive label (F322),
+        TypeError for anything but a string (F028).
         """
         require_count("top_k", top_k)
         require_count("candidates", candidates)
@@ -130,7 +129,9 @@ class TextIndex:
         """[B] places of n candidates and of texts equal to the query, and their similarities."""
         equal = self._equal.get(normal_form(query), []) if self.pipe.knows_equals else []
         places, logits, cosines = self.compare(query, n, equal)
-        found = self.pipe.probabilities(logits, cosines)[:, self._positive]
+        found = self.pipe.probabilities(logits, cosines)[
+            :, self.pipe.labels.index(self.pipe.positive)
+        ]
         return places, np.where(np.isin(places, equal), 1.0, found)
 
     def compare(
@@ -198,12 +199,12 @@ def read_questions(
 
 def encode_texts(pipe: PairClassifier, texts: Sequence[str]) -> Encoded:
     """Distinct texts, at least one, in half precision."""
-    found = [
-        encode(pipe.model, pipe.read([(text, text) for text in batch]))
-        for batch in batch_by_length(texts, CHARACTERS, len)
-    ]
-    counts, units, vectors = map(np.concatenate, zip(*found, strict=True))
-    return Encoded(counts, units.astype(np.float16), vectors.astype(np.float16))
+    found = []
+    for batch in batch_by_length(texts, CHARACTERS, len):
+        own = encode(pipe.model, pipe.read([(text, text) for text in batch]))
+        halves = own.units.astype(np.float16), own.vectors.astype(np.float16)
+        found.append(Encoded(own.counts, *halves))
+    return Encoded(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def weights_of(pipe: PairClassifier) -> str:

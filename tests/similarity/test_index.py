@@ -22,7 +22,7 @@ from spacy_flat.similarity.index import FILE, Match, TextIndex
 from spacy_flat.similarity.model import encode
 from spacy_flat.similarity.ranking import Candidates, best_by_turns, terms_of
 
-from .conftest import PAIRS, add_re2, blank, examples_of, re2, train
+from .conftest import PAIRS, add_re2, blank, example, examples_of, re2, train
 
 TEXTS = list(dict.fromkeys(text for pair in PAIRS for text in pair[:2] if text))
 QUERIES = ["怎么退款？", "几天到", "15 price", "？", "完全无关", TEXTS[3]]
@@ -169,6 +169,37 @@ def test_the_least_similarity(pipe: PairClassifier, index: TextIndex) -> None:
 def test_calibration_counts_in_the_search(pipe: PairClassifier, index: TextIndex) -> None:
     pipe.temperature, pipe.cosine, pipe.bias = 2.0, 3.0, -1.5
     assert_right(pipe, TEXTS, "几天到", index.search("几天到", top_k=100))
+    for query in TEXTS[3:6]:
+        for match in index.search(query + "吗", candidates=1):
+            expected = pipe.similarity(query + "吗", match.text)
+            assert match.similarity == pytest.approx(expected, abs=TOLERANCE)
+    pipe.positive_label = "different"
+    assert_right(pipe, TEXTS, "几天到", index.search("几天到", top_k=100))
+
+
+def test_scores_below_zero_are_found() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp, network={"objective": "score"})
+    pairs = [(left, right, {"score": -2.0 - (kind == "same")}) for left, right, kind in PAIRS]
+    train(nlp, [example(nlp, *pair) for pair in pairs], steps=30)
+    assert len(pipe.index(TEXTS).search("退款", top_k=100)) == len(TEXTS)
+
+
+def test_equal_texts_are_compared_if_told(trained_pairs: Language) -> None:
+    pipe = made(text={"equal": False})
+    pipe.nlp.from_bytes(trained_pairs.to_bytes())
+    (match,) = pipe.index(["如何退款"]).search("如何退款。")
+    assert match.similarity == pytest.approx(pipe.similarity("如何退款", "如何退款。"), abs=1e-3)
+    assert match.similarity < 1
+
+
+def test_the_index_is_loaded_in_half_precision(
+    index: TextIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert index._encoded.units.dtype == np.float16
+    index.save(tmp_path)
+    monkeypatch.delattr(module, "encode")
+    assert len(index.pipe.load_index(tmp_path)) == len(index)
 
 
 # Candidates

@@ -5,8 +5,9 @@
 FOLDER is what encoder.py has written with --pieces and --layers 12. Every text is encoded alone.
 The loss of a batch has four parts: cross-entropy of the pairs' logits with the weighted cosine, and
 without it; the order of the cosines of pairs from the same corpus (CoSENT; Su, 2022); and a
-contrast of each "same" pair with all other texts (InfoNCE; van den Oord et al., 2018). The hardest
-other questions of an FAQ join its pairs. Five minutes on an H100; days without a GPU.
+contrast of "same" pairs, but for those about money, with all other texts (InfoNCE; van den Oord et
+al., 2018). The hardest other questions of an FAQ join its pairs. Five minutes on an H100; days
+without a GPU.
 
 Shapes: U texts, R units of them, P pairs, D width.
 """
@@ -208,7 +209,10 @@ def with_exchange(sentence: str, rng: random.Random) -> Pair | None:
     if not choices:
         return None
     a, b = rng.choice(choices)
-    is_linked = b == a + 2 and words[a + 1][0] in LINKS and words[a][1] == words[b][1]
+    between = range(a + 1, b)
+    is_linked = bool(between) and all(
+        words[n][0] in LINKS or words[n][1] == words[a][1] == words[b][1] for n in between
+    )
     words[a], words[b] = words[b], words[a]
     return Pair(sentence, "".join(word for word, _ in words), float(is_linked), "swap")
 
@@ -269,9 +273,7 @@ class Trainer:
         left, right = (self.tensor([numbers[pair[side]] for pair in pairs]) for side in (0, 1))
         targets = self.tensor([pair.target for pair in pairs]).float()
         hard = self.hardest(vectors, numbers, questions, queries)
-        flip = torch.rand(len(pairs) + len(hard[0]), device=self.device) < 0.5
-        both = torch.stack([torch.cat([left, hard[0]]), torch.cat([right, hard[1]])])
-        one, other = torch.where(flip, both.flip(0), both)
+        one, other = torch.cat([left, hard[0]]), torch.cat([right, hard[1]])
         wanted = torch.cat([targets, torch.zeros(len(hard[0]), device=self.device)])
         groups = [*(pair.group for pair in pairs), *["faq"] * len(hard[0])]
         different, same = self.logits(units, counts, one, other).float().unbind(1)

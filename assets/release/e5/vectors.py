@@ -56,6 +56,7 @@ def main() -> None:
         *(text for path in arguments.texts for text in questions(path)),
         *(text for path in arguments.raw for text in sentences(path, 50_000, rng)),
     ]
+    texts = [*dict.fromkeys(filter(None, texts))]
     rng.shuffle(texts)
     pipe: Any = spacy.load(arguments.pipeline).get_pipe("re2_similarity")
     words = list(read_vectors(arguments.words).keys)
