@@ -34,7 +34,7 @@ from spacy.vocab import Vocab
 
 from spacy_flat.similarity.calibration import MAX_WEIGHT, SLOPES, best_threshold, fit_weights
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.index import CANDIDATES, encode_texts
+from spacy_flat.similarity.index import CANDIDATES, TextIndex, encode_texts
 from spacy_flat.similarity.pairs import SAME, pair_of
 from spacy_flat.similarity.ranking import terms_of
 from spacy_flat.similarity.scores import labelled
@@ -44,6 +44,7 @@ sys.path.append(str(ROOT / "scripts"))
 from faqs import CONTRAST, read_faqs  # noqa: E402
 
 NO_ANSWER, NEAR_MISS = -1, -2
+SHARES = {0: 0.5, NO_ANSWER: 0.4, NEAR_MISS: 0.1}  # of queries, in probabilities
 FALSE = 0.1  # the share of queries without an answer that get one
 
 Numbers = NDArray[np.float64]
@@ -84,9 +85,10 @@ def main() -> None:
         faqs["oppo"] = oppo_faq(arguments.oppo)
     rows, of_fields = [], []
     for name, faq in faqs.items():
+        index = pipe.index(faq.questions)
         for system in ("BM25", "cosine", "search"):
             started = time.process_time()
-            found = searched(pipe, faq, system)
+            found = searched(index, faq, system)
             ms = 1000 * (time.process_time() - started) / len(faq.queries)
             least = pipe.min_similarity if system == "search" else least_of(found)
             rows.append([name, system, *measured(found, least), f"{ms:.1f}"])
@@ -141,22 +143,21 @@ def oppo_faq(path: Path) -> Queries:
 # Searching
 
 
-def searched(pipe: PairClassifier, faq: Queries, system: str) -> Found:
+def searched(index: TextIndex, faq: Queries, system: str = "search") -> Found:
     gold = np.array([number for _, number in faq.queries])
-    scores = np.stack([*scores_of(pipe, faq, system)])
+    scores = np.stack([*scores_of(index, faq, system)])
     best = scores.argmax(axis=1)
     of_gold = scores[np.arange(len(gold)), gold]
     return Found((scores > of_gold[:, None]).sum(axis=1), best == gold, scores.max(axis=1), gold)
 
 
-def scores_of(pipe: PairClassifier, faq: Queries, system: str) -> Iterator[Numbers]:
+def scores_of(index: TextIndex, faq: Queries, system: str) -> Iterator[Numbers]:
     """[questions] of each query; -1 for those that the search leaves out."""
-    index = pipe.index(faq.questions)
     for query, _ in faq.queries:
         if system == "BM25":
             yield index._candidates.scores(terms_of(query)).astype(np.float64)
         elif system == "cosine":
-            yield (index._vectors @ encode_texts(pipe, [query]).vectors[0]).astype(np.float64)
+            yield (index._vectors @ encode_texts(index.pipe, [query]).vectors[0]).astype(np.float64)
         else:
             scores = np.full(len(faq.questions), -1.0)
             for match in index.search(query, 3, min_similarity=0):
@@ -186,27 +187,34 @@ def measured(found: Found, least: float) -> list[str]:
     return [one, three, f"{least:.2f}", *others]
 
 
+def weights_of(gold: NDArray[np.int64]) -> Numbers:
+    """[N] How much queries count: those of each kind together its share."""
+    kinds = np.minimum(gold, 0)
+    return np.array([SHARES[kind] / (kinds == kind).sum() for kind in kinds.tolist()])
+
+
 def reliability(found: Sequence[Found]) -> Iterator[list[str]]:
     """How often first matches are right, by their probability."""
-    _, right, scores, _ = merged(found)
+    _, right, scores, gold = merged(found)
+    weights = weights_of(gold)
     for low in np.arange(0, 1, 0.2):
         own = (scores >= low) & (scores < low + 0.2 + 1e-9 * (low > 0.7))
-        yield [f"{low:.1f} to {low + 0.2:.1f}", f"{own.sum()}", f"{100 * right[own].mean():.0f}"]
+        share = np.average(right[own], weights=weights[own]) if own.any() else np.nan
+        yield [f"{low:.1f} to {low + 0.2:.1f}", f"{own.sum()}", f"{100 * share:.0f}"]
 
 
 # Fitting
 
 
 def fit(nlp: Language, pipe: PairClassifier, pairs: Sequence[Path]) -> None:
-    """So that the probability of a candidate is that of its being right, where as many queries have
-    no answer as have one."""
+    """So that the probability of a candidate is that of its being right."""
     faqs = [*fields("calibration").values()]
     found = [candidates(pipe, faq) for faq in faqs]
     rows, gold, shares = (np.concatenate(each) for each in zip(*found, strict=True))
     low, high = (SLOPES[0], 0.0, -MAX_WEIGHT), (SLOPES[1], MAX_WEIGHT, MAX_WEIGHT)
     slope, cosine, bias = fit_weights(rows, gold, low, high, shares).tolist()
     pipe.temperature, pipe.cosine, pipe.bias = (round(n, 6) for n in (1 / slope, cosine, bias))
-    of_all = merged([searched(pipe, faq, "search") for faq in faqs])
+    of_all = merged([searched(pipe.index(faq.questions), faq) for faq in faqs])
     pipe.min_similarity = least_of(of_all)
     examples = [each for path in pairs for each in Corpus(path)(nlp)]
     for example in examples:
@@ -220,10 +228,9 @@ def fit(nlp: Language, pipe: PairClassifier, pairs: Sequence[Path]) -> None:
 
 def candidates(pipe: PairClassifier, faq: Queries) -> tuple[Numbers, NDArray[np.int64], Numbers]:
     """Of the candidates of all queries: features [N, K, F], whether they are right, and how much
-    they count: queries with an answer as much as those without, of which half are near misses."""
+    they count."""
     index, positive = pipe.index(faq.questions), pipe._positives
-    kinds = np.minimum([number for _, number in faq.queries], 0)
-    weights = np.where(kinds, 0.25, 0.5) / [(kinds == kind).sum() for kind in kinds]
+    weights = weights_of(np.array([number for _, number in faq.queries]))
     rows, gold, shares = [], [], []
     for (query, number), weight in zip(faq.queries, weights, strict=True):
         places, logits, cosines = index.compare(query, CANDIDATES)

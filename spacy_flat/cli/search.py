@@ -33,7 +33,13 @@ def search(
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="Questions to show", min=1)] = 5,
     min_similarity: Annotated[
         float | None,
-        typer.Option("--min-similarity", "-m", help="Lowest similarity; default: the pipeline's"),
+        typer.Option(
+            "--min-similarity",
+            "-m",
+            help="Lowest similarity; default: the pipeline's",
+            min=0,
+            max=1,
+        ),
     ] = None,
     index: Annotated[
         Path | None,

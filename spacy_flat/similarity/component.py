@@ -206,7 +206,7 @@ class PairClassifier(LabelledPipe):
         simplified = map(self.featuriser.simplifier, strings)
         docs = dict(zip(strings, self._prepared(map(self.nlp.make_doc, simplified)), strict=True))
         spans = [span_of(docs[text] if isinstance(text, str) else text) for text in texts]
-        self.check_tokens(span.doc for span in spans)
+        self.check_tokens({id(span.doc): span.doc for span in spans}.values())
         if tok2vec_of(self.model) is not None:
             spans = separate(spans, self._prepared)
         return read_pairs(self.model, list(zip(spans[::2], spans[1::2], strict=True)))

@@ -243,7 +243,7 @@ def read_arrays(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
     content = path.read_bytes()
     own, data = content[len(MAGIC) :][:4], content[len(MAGIC) + 4 :]
     if not content.startswith(MAGIC) or checksum(data) != own:
-        reason = "it does not begin as one, or its checksum differs"
+        reason = "it is of another version, or its checksum differs"
         raise ValueError(Errors.F332.format(path=path, reason=reason))
     size = int.from_bytes(data[:8], "little")
     return json.loads(data[8 : 8 + size])["__metadata__"]["weights"], load(data)
