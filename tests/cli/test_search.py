@@ -167,7 +167,6 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.tsv", "1\t怎么退款\n", [], r"F336\].*line 1"),
         ("faq.csv", None, [], "F001"),
         ("faq.tsv", "a\n", ["--component", "other"], "F136.*Name one"),
-        ("faq.tsv", "a\n", ["--min-similarity", "3"], r"F341\].*min_similarity = 3.0.*0 to 1"),
     ],
 )
 def test_bad_questions(
