@@ -272,8 +272,8 @@ class Snapshot:
         words = np.logical_or.reduceat(has_case, self.offsets[:-1]) & self.alive
         for id in np.flatnonzero(words).tolist():
             word = self.word(id)
-            if (lower := _fold_case(word)) != word or word.upper() != word:
-                found.setdefault(lower, []).append(id)
+            if word.upper() != word.lower():  # not for full-width digits alone
+                found.setdefault(_fold_case(word), []).append(id)
         return found
 
     def _appended(self, new: dict[str, Entry]) -> Snapshot:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
@@ -109,6 +109,7 @@ def test_words_do_not_cut_latin_words_and_numbers(word: str, text: str, places: 
 
 @pytest.mark.filterwarnings("ignore:.*W001")
 @given(words, words, words, texts)
+@example([], ["1１"], [], ["11A"])
 def test_match_after_changes_equals_the_search_of_all_substrings(
     first, added, removed, given_texts
 ):
