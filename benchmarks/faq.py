@@ -32,7 +32,7 @@ from spacy.tokens import DocBin
 from spacy.training import Corpus
 from spacy.vocab import Vocab
 
-from spacy_flat.similarity.calibration import MAX_WEIGHT, SLOPES, best_threshold, fit_weights
+from spacy_flat.similarity.calibration import best_threshold, fit_calibration
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.index import CANDIDATES, TextIndex, encode_texts
 from spacy_flat.similarity.pairs import SAME, pair_of
@@ -210,10 +210,9 @@ def fit(nlp: Language, pipe: PairClassifier, pairs: Sequence[Path]) -> None:
     """So that the probability of a candidate is that of its being right."""
     faqs = [*fields("calibration").values()]
     found = [candidates(pipe, faq) for faq in faqs]
-    rows, gold, shares = (np.concatenate(each) for each in zip(*found, strict=True))
-    low, high = (SLOPES[0], 0.0, -MAX_WEIGHT), (SLOPES[1], MAX_WEIGHT, MAX_WEIGHT)
-    slope, cosine, bias = fit_weights(rows, gold, low, high, shares).tolist()
-    pipe.temperature, pipe.cosine, pipe.bias = (round(n, 6) for n in (1 / slope, cosine, bias))
+    logits, cosines, gold, shares = (np.concatenate(each) for each in zip(*found, strict=True))
+    fitted = fit_calibration(logits, cosines, pipe._positives, gold, shares)
+    pipe.temperature, pipe.cosine, pipe.bias = fitted
     of_all = merged([searched(pipe.index(faq.questions), faq) for faq in faqs])
     pipe.min_similarity = least_of(of_all)
     examples = [each for path in pairs for each in Corpus(path)(nlp)]
@@ -226,19 +225,17 @@ def fit(nlp: Language, pipe: PairClassifier, pairs: Sequence[Path]) -> None:
     pipe.write_settings(nlp.get_pipe_config(pipe.name))
 
 
-def candidates(pipe: PairClassifier, faq: Queries) -> tuple[Numbers, NDArray[np.int64], Numbers]:
-    """Of the candidates of all queries: features [N, K, F], whether they are right, and how much
-    they count."""
-    index, positive = pipe.index(faq.questions), pipe._positives
+def candidates(pipe: PairClassifier, faq: Queries) -> Sequence[Numbers | NDArray[np.int64]]:
+    """Of the candidates of all queries: the network's outputs [N, K], cosines [N], the numbers of
+    their classes, and how much they count."""
+    index, number_of_same = pipe.index(faq.questions), pipe.labels.index(pipe.positive)
     weights = weights_of(np.array([number for _, number in faq.queries]))
-    rows, gold, shares = [], [], []
+    found = []
     for (query, number), weight in zip(faq.queries, weights, strict=True):
         places, logits, cosines = index.compare(query, CANDIDATES)
-        of_cosine = cosines[:, None] * positive
-        rows.append(np.stack([logits, of_cosine, np.broadcast_to(positive, logits.shape)], axis=2))
-        gold.append((places == number).astype(np.int64))
-        shares.append(np.full(len(places), weight))
-    return np.concatenate(rows), np.concatenate(gold), np.concatenate(shares)
+        gold = np.where(places == number, number_of_same, 1 - number_of_same)
+        found.append((logits, cosines, gold, np.full(len(places), weight)))
+    return [np.concatenate(each) for each in zip(*found, strict=True)]
 
 
 if __name__ == "__main__":

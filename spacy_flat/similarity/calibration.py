@@ -53,18 +53,19 @@ def errors_of(probabilities: Floats, gold: Ints) -> tuple[float, float]:
 
 
 def fit_calibration(
-    logits: Floats, cosines: Floats, positive: Floats, gold: Ints
+    logits: Floats, cosines: Floats, positive: Floats, gold: Ints, shares: Floats | float = 1.0
 ) -> tuple[float, float, float]:
     """The temperature, the weight of the cosines (0 or more), and the bias with the highest
     likelihood.
 
     logits: [N, K]; cosines: [N]; gold: [N] numbers of classes.
     positive: [K] 1 for the class that the cosine and the bias count for, or zeros.
+    shares: [N] how much each pair counts.
     """
     bias = np.broadcast_to(positive, logits.shape)
     features = np.stack([logits, bias * cosines[:, None], bias], axis=2)
     lowest, highest = (SLOPES[0], 0.0, -MAX_WEIGHT), (SLOPES[1], MAX_WEIGHT, MAX_WEIGHT)
-    slope, cosine, shift = fit_weights(features, gold, lowest, highest).tolist()
+    slope, cosine, shift = fit_weights(features, gold, lowest, highest, shares).tolist()
     return round(1 / slope, DIGITS), round(cosine, DIGITS), round(shift, DIGITS)
 
 

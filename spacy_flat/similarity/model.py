@@ -127,7 +127,7 @@ def encode(model: PairModel, texts: PairTexts) -> Encoded:
         units = [unit for number in numbers.tolist() for unit in texts.strings[number]]
         speaks = np.array([any(map(str.isalnum, unit)) for unit in units])
         embedded = np.where(speaks[:, None], embedded, 0)
-        if featuriser.unit == "token":
+        if network.words is not None:
             unknown = np.flatnonzero(speaks & (batch.ids["words"] <= 0))
             _spell(model, [units[number] for number in unknown.tolist()], unknown, embedded)
         lengths = texts.ids.counts[numbers]
