@@ -297,13 +297,15 @@ class CRFEntityRecognizer(LabelledPipe):
         if tutor is not None and shim_of(tutor).device != self.shim.device:
             for own, shim in zip(shims_of(self.model), shims_of(tutor), strict=True):
                 shim.module.to(own.device)
+        raw = [each.is_of_raw_text(len(doc.text)) for each, doc in zip(known, docs, strict=True)]
+        if tutor and (tok2vec := tok2vec_of(self.model)) and is_awaited(tok2vec, docs):
+            if any(raw):
+                raise ValueError(Errors.F241.format(name=self.name))
+            tutor = None  # it doesn't know vectors that change
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments, network.tags, tutor is not None)
-        rehearses = gold.taught and any(allowed.all() for allowed in gold.allowed.values())
-        if rehearses:
+        if tutor and any(raw):
             self._updates_alone = float("inf")
-            if (tok2vec := tok2vec_of(self.model)) and is_awaited(tok2vec, docs):
-                raise ValueError(Errors.F241.format(name=self.name))
         elif any(each.spans for each in known):
             self._warn_of_forgetting()
         if not gold.n_known:

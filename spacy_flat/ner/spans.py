@@ -30,6 +30,10 @@ class Annotation(NamedTuple):
     unknown: list[EntitySpan]
     coarse: Mapping[str, Sequence[str]] = {}
 
+    def is_of_raw_text(self, length: int) -> bool:
+        """Whether nothing is known of a text."""
+        return length > 0 and not self.spans and bool(self.unknown_at("", length).all())
+
     def unknown_at(self, label: str, length: int) -> Bools:
         """[length] where in a text nothing is known ("" as label), or nothing of a label."""
         unknown = np.zeros(length, dtype=np.bool_)

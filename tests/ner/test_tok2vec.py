@@ -104,6 +104,21 @@ def test_raw_texts_beside_a_shared_tok2vec(way: str) -> None:
     assert (losses[1] > 1e-3) == (way == "replaced")  # the tutor hears what was
 
 
+def test_unknown_parts_beside_a_shared_tok2vec(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even in segments of which nothing is known: those of the tutor's labels are left open."""
+    nlp, _ = with_upstream("char", shared=True)
+    train(nlp, steps=1)
+    sgd = nlp.resume_training(sgd=AdamW(0.05))
+    text = TEXTS[1] * 60
+    doc = nlp.make_doc(text)
+    known = doc.char_span(*GOLD[1][0])
+    doc.set_ents([known], missing=[doc[known.end :]])
+    tutor = flat(nlp)._rehearsal_model.shims[0].module
+    monkeypatch.setattr(tutor, "forward", lambda *inputs: pytest.fail("asked"))
+    examples = [Example(nlp.make_doc(each.text), each) for each in (doc, nlp.make_doc(""))]
+    assert nlp.update(examples, sgd=sgd, losses={})["flat_ner"] > 0
+
+
 def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     nlp, upstream = with_upstream("jieba", shared=False)
     train(nlp, steps=1)
