@@ -62,13 +62,12 @@ def search(
     least = pipe.min_similarity if min_similarity is None else min_similarity
     for query in queries:
         msg.divider(query)
-        matches = found.search(query, top_k, min_similarity=least)
-        for match in matches:
-            show(match)
-        if not matches:
+        nearest = found.search(query, top_k, min_similarity=0)
+        matches = [match for match in nearest if match.similarity >= least]
+        if nearest and not matches:
             msg.text(f"None of {least:.3f} or more. The nearest:")
-            for match in found.search(query, 1, min_similarity=0):
-                show(match)
+        for match in matches or nearest[:1]:
+            show(match)
 
 
 def show(match: Match) -> None:
