@@ -63,7 +63,7 @@ def search(
     for query in queries:
         msg.divider(query)
         nearest = found.search(query, top_k, min_similarity=0)
-        matches = [match for match in nearest if match.similarity >= least]
+        matches = [match for match in nearest if match.similarity >= least or not least]
         if nearest and not matches:
             msg.text(f"None of {least:.3f} or more. The nearest:")
         for match in matches or nearest[:1]:

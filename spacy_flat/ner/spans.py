@@ -30,9 +30,12 @@ class Annotation(NamedTuple):
     unknown: list[EntitySpan]
     coarse: Mapping[str, Sequence[str]] = {}
 
-    def is_of_raw_text(self, length: int) -> bool:
+    def is_of_raw_text(self, text: str) -> bool:
         """Whether nothing is known of a text."""
-        return length > 0 and not self.spans and bool(self.unknown_at("", length).all())
+        if self.spans or not text.strip():
+            return False
+        unknown = self.unknown_at("", len(text))
+        return all(each or char.isspace() for each, char in zip(unknown, text, strict=True))
 
     def unknown_at(self, label: str, length: int) -> Bools:
         """[length] where in a text nothing is known ("" as label), or nothing of a label."""

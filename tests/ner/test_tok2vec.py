@@ -105,7 +105,7 @@ def test_raw_texts_beside_a_shared_tok2vec(way: str) -> None:
 
 
 def test_unknown_parts_beside_a_shared_tok2vec(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even in segments of which nothing is known: those of the tutor's labels are left open."""
+    """Also in segments and in single texts of which nothing is known."""
     nlp, _ = with_upstream("char", shared=True)
     train(nlp, steps=1)
     sgd = nlp.resume_training(sgd=AdamW(0.05))
@@ -115,8 +115,11 @@ def test_unknown_parts_beside_a_shared_tok2vec(monkeypatch: pytest.MonkeyPatch) 
     doc.set_ents([known], missing=[doc[known.end :]])
     tutor = flat(nlp)._rehearsal_model.shims[0].module
     monkeypatch.setattr(tutor, "forward", lambda *inputs: pytest.fail("asked"))
-    examples = [Example(nlp.make_doc(each.text), each) for each in (doc, nlp.make_doc(""))]
+    others = (nlp.make_doc(each) for each in ("", f"{TEXTS[0]} "))
+    examples = [Example(nlp.make_doc(each.text), each) for each in (doc, *others)]
     assert nlp.update(examples, sgd=sgd, losses={})["flat_ner"] > 0
+    with pytest.raises(ValueError, match="F241"):
+        nlp.update(examples[2:], sgd=sgd)
 
 
 def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
