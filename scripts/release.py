@@ -81,7 +81,8 @@ def release_trf() -> None:
 def taught(pipeline: str) -> list[str]:
     """Raw text that LAC and a pipeline have labelled."""
     out = f"training/{given.package}/taught.spacy"
-    run("scripts/teach.py", out, given.text, "--pipeline", pipeline)
+    if not Path(out).is_file():
+        run("scripts/teach.py", out, given.text, "--pipeline", pipeline)
     return ["--paths.taught", out]
 
 

@@ -33,7 +33,7 @@ VARIABLES = {"vars.config": "configs/mini.cfg"}
 def test_configs_are_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each passes `spacy debug config`."""
     nlp = spacy.blank("zh")
-    for name in ("flat_ner", "seq2seq_translator"):
+    for name in ("flat_ner", "re2_similarity", "seq2seq_translator"):
         nlp.add_pipe(name)
     nlp.add_pipe("doc_cleaner")
     nlp.add_pipe("sentencizer", name="transformer")  # any component that can be sourced

@@ -18,7 +18,7 @@ from thinc.backends import get_array_ops
 from ..errors import Errors
 from ..nn.model import tok2vec_of
 from ..text.featuriser import batch_by_length
-from ..util.arrays import Float32s, Float64s, Ints
+from ..util.arrays import Float32s, Ints
 from ..util.files import replacing
 from ..util.options import require_count, require_number, require_string
 from .equality import normal_form
@@ -112,11 +112,16 @@ class TextIndex:
         """
         require_count("top_k", top_k)
         require_count("candidates", candidates)
-        least = self.pipe.min_similarity if min_similarity is None else min_similarity
+        pipe = self.pipe
+        least = pipe.min_similarity if min_similarity is None else min_similarity
         require_number("min_similarity", least, 0, 1)
         if not require_string(query).strip():
             return []
-        places, similarities = self._ranked(query, max(candidates, top_k * self._most_phrasings))
+        equal = self._equal.get(normal_form(query), []) if pipe.knows_equals else []
+        n = max(candidates, top_k * self._most_phrasings)
+        places, logits, cosines = self.compare(query, n, equal)
+        found = pipe.probabilities(logits, cosines)[:, pipe.labels.index(pipe.positive)]
+        similarities = np.where(np.isin(places, equal), 1.0, found)
         best: dict[int, Match] = {}
         for place, similarity in zip(places.tolist(), similarities.tolist(), strict=True):
             text = self.texts[place]
@@ -124,15 +129,6 @@ class TextIndex:
                 if number not in best or best[number].similarity < similarity:
                     best[number] = Match(number, text, similarity, self.questions[number].answer)
         return nsmallest(top_k, best.values(), key=lambda match: (-match.similarity, match.number))
-
-    def _ranked(self, query: str, n: int) -> tuple[Ints, Float64s]:
-        """[B] places of n candidates and of texts equal to the query, and their similarities."""
-        equal = self._equal.get(normal_form(query), []) if self.pipe.knows_equals else []
-        places, logits, cosines = self.compare(query, n, equal)
-        found = self.pipe.probabilities(logits, cosines)[
-            :, self.pipe.labels.index(self.pipe.positive)
-        ]
-        return places, np.where(np.isin(places, equal), 1.0, found)
 
     def compare(
         self, query: str, n: int, also: Sequence[int] = ()
