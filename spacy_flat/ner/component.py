@@ -301,7 +301,7 @@ class CRFEntityRecognizer(LabelledPipe):
         if tutor and (tok2vec := tok2vec_of(self.model)) and is_awaited(tok2vec, docs):
             if 2 * n_raw > len(docs):  # annotated corpora may have a few
                 raise ValueError(Errors.F241.format(name=self.name))
-            tutor = None  # it doesn't know vectors that change
+            tutor = None  # its advice is wrong once these vectors change
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments, network.tags, tutor is not None)
         if tutor and n_raw:

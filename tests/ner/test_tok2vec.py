@@ -105,7 +105,7 @@ def test_raw_texts_beside_a_shared_tok2vec(way: str) -> None:
 
 
 def test_unknown_parts_beside_a_shared_tok2vec(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in segments and in single texts of which nothing is known."""
+    """A segment or a text without annotation doesn't stop the training; a batch of them does."""
     nlp, _ = with_upstream("char", shared=True)
     train(nlp, steps=1)
     sgd = nlp.resume_training(sgd=AdamW(0.05))
