@@ -56,7 +56,8 @@ def fit_calibration(
     logits: Floats, cosines: Floats, positive: Floats, gold: Ints, shares: Floats | float = 1.0
 ) -> tuple[float, float, float]:
     """The temperature, the weight of the cosines (0 or more), and the bias with the highest
-    likelihood.
+    likelihood of Platt's targets (1999, section 2.2): a class of n pairs is right with (n + 1) /
+    (n + 2), so that a few pairs, however well told apart, give no probabilities of 0 and 1.
 
     logits: [N, K]; cosines: [N]; gold: [N] numbers of classes.
     positive: [K] 1 for the class that the cosine and the bias count for, or zeros.
@@ -64,31 +65,33 @@ def fit_calibration(
     """
     bias = np.broadcast_to(positive, logits.shape)
     features = np.stack([logits, bias * cosines[:, None], bias], axis=2)
+    is_gold, doubt = np.eye(logits.shape[1])[gold], 1 / (np.bincount(gold)[gold, None] + 2)
+    targets = np.where(is_gold, 1 - doubt, doubt / (logits.shape[1] - 1))
     lowest, highest = (SLOPES[0], 0.0, -MAX_WEIGHT), (SLOPES[1], MAX_WEIGHT, MAX_WEIGHT)
-    slope, cosine, shift = fit_weights(features, gold, lowest, highest, shares).tolist()
+    slope, cosine, shift = fit_weights(features, targets, lowest, highest, shares).tolist()
     return round(1 / slope, DIGITS), round(cosine, DIGITS), round(shift, DIGITS)
 
 
 def fit_weights(
     features: Floats,
-    gold: Ints,
+    targets: Floats,
     lowest: Sequence[float],
     highest: Sequence[float],
     shares: Floats | float = 1.0,
 ) -> Floats:
-    """The weights [F] with the highest likelihood of the gold classes, by Newton's method within
-    bounds: the logit of a class is the weighted sum of its features.
+    """The weights [F] with the highest likelihood of the classes, by Newton's method within bounds:
+    the logit of a class is the weighted sum of its features.
 
-    features: [N, K, F]; gold: [N] numbers of classes; shares: [N] how much each row counts.
+    features: [N, K, F]; targets: [N, K] probabilities; shares: [N] how much each row counts.
     """
-    features, shares = features.astype(np.float64), np.broadcast_to(shares, len(gold))
+    features, shares = features.astype(np.float64), np.broadcast_to(shares, len(targets))
     low, high = np.array(lowest), np.array(highest)
-    rows, n_features = np.arange(len(gold)), features.shape[2]
+    n_features = features.shape[2]
     weights = np.clip(np.zeros(n_features), low, high)
     for _ in range(STEPS):
         found = np.exp(log_softmax(features @ weights))
         centred = features - np.einsum("nk,nkf->nf", found, features)[:, None]
-        slope = shares @ centred[rows, gold]
+        slope = np.einsum("n,nk,nkf->f", shares, targets, centred)
         curvature = np.einsum("n,nk,nkf,nkg->fg", shares, found, centred, centred, optimize=True)
         is_stuck = (weights <= low) & (slope < 0) | (weights >= high) & (slope > 0)
         step, free = np.zeros(n_features), np.flatnonzero(~is_stuck)

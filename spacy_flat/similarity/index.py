@@ -28,7 +28,7 @@ from .ranking import Candidates, best_by_turns, terms_of
 if TYPE_CHECKING:
     from .component import PairClassifier
 
-MAGIC = b"spacy-flat.index.v9\n"
+MAGIC = b"spacy-flat.index.v10\n"
 FILE = "index.safetensors"
 CHARACTERS = 8000  # of texts encoded at once
 CANDIDATES = 10  # compared with a query
@@ -147,25 +147,35 @@ class TextIndex:
         """Write a folder with one file, replacing an older index in one step."""
         from safetensors.numpy import save
 
-        entries = json.dumps(self.questions, ensure_ascii=False)
+        texts = json.dumps([self._weights, self.questions], ensure_ascii=False)
         arrays: dict[str, NDArray[Any]] = {
             **self._encoded._asdict(),
-            "entries": np.frombuffer(entries.encode(), np.uint8),
+            "texts": np.frombuffer(texts.encode(), np.uint8),
         }
-        data = save(arrays, {"weights": self._weights})
+        data = save(arrays)
         with replacing(Path(path) / FILE) as temporary:
             temporary.write_bytes(MAGIC + checksum(data) + data)
 
     @classmethod
     def load(cls, pipe: PairClassifier, path: Path) -> TextIndex:
         """See `PairClassifier.load_index`."""
+        from safetensors.numpy import load
+
         pipe.require_initialised()
-        weights, arrays = read_arrays(path / FILE)
+        file = path / FILE
+        if not file.is_file():
+            raise FileNotFoundError(Errors.F331.format(path=path, file=FILE))
+        content = file.read_bytes()
+        own, data = content[len(MAGIC) :][:4], content[len(MAGIC) + 4 :]
+        if not content.startswith(MAGIC) or checksum(data) != own:
+            reason = "it is of another version, or its checksum differs"
+            raise ValueError(Errors.F332.format(path=file, reason=reason))
+        arrays = load(data)
+        weights, questions = json.loads(arrays["texts"].tobytes())
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
-        questions = [Entry(*own) for own in json.loads(arrays["entries"].tobytes())]
         encoded = Encoded(*(arrays[name] for name in Encoded._fields))
-        return cls(pipe, questions, encoded, weights)
+        return cls(pipe, [Entry(*each) for each in questions], encoded, weights)
 
 
 def read_questions(
@@ -228,18 +238,3 @@ def to_bytes(array: Any) -> bytes:
 
 def checksum(data: bytes) -> bytes:
     return zlib.crc32(data).to_bytes(4, "little")
-
-
-def read_arrays(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
-    """The checksum of the weights, and the arrays. Errors as in `PairClassifier.load_index`."""
-    from safetensors.numpy import load
-
-    if not path.is_file():
-        raise FileNotFoundError(Errors.F331.format(path=path.parent, file=FILE))
-    content = path.read_bytes()
-    own, data = content[len(MAGIC) :][:4], content[len(MAGIC) + 4 :]
-    if not content.startswith(MAGIC) or checksum(data) != own:
-        reason = "it is of another version, or its checksum differs"
-        raise ValueError(Errors.F332.format(path=path, reason=reason))
-    size = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + size])["__metadata__"]["weights"], load(data)

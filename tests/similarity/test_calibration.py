@@ -36,6 +36,17 @@ def softmax(logits: NDArray[Any]) -> NDArray[Any]:
     return odds / odds.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
 
+def loss(probabilities: NDArray[Any], gold: NDArray[Any]) -> float:
+    """The mean loss of [N, K] probabilities by Platt's targets."""
+    n, k = probabilities.shape
+    of_each = []
+    for row, right in zip(probabilities, gold, strict=True):
+        doubt = 1 / (np.sum(gold == right) + 2)
+        targets = [1 - doubt if number == right else doubt / (k - 1) for number in range(k)]
+        of_each.append(-float(np.dot(targets, np.log(row + 1e-300))))
+    return sum(of_each) / n
+
+
 def fit_temperature(logits: NDArray[Any], gold: NDArray[Any]) -> float:
     """Of more than two classes, where nothing else is fitted."""
     n, k = logits.shape
@@ -62,10 +73,11 @@ def test_no_other_temperature_is_better() -> None:
     found = fit_temperature(logits, gold)
 
     def mean_nll(temperature: float) -> float:
-        odds = np.exp(logits.astype(float) / temperature)
-        return float(-np.log(odds[range(len(gold)), gold] / odds.sum(axis=1)).mean())
+        return loss(softmax(logits.astype(float) / temperature), gold)
 
-    assert errors_of(softmax(logits / found), gold)[1] == pytest.approx(mean_nll(found))
+    fitted = softmax(logits / found)
+    of_gold = fitted[range(len(gold)), gold]
+    assert errors_of(fitted, gold)[1] == pytest.approx(-np.log(of_gold).mean())
     assert mean_nll(found) <= min(map(mean_nll, TEMPERATURES)) + 1e-8
     assert max(mean_nll(0.9 * found), mean_nll(1.1 * found)) > mean_nll(found) + 1e-5
 
@@ -78,7 +90,7 @@ def test_no_other_temperature_and_bias_are_better(scale: float) -> None:
 
     def nll(temperature: float, bias: float) -> float:
         logits = margins / scale / temperature + bias
-        return float(np.logaddexp(0, np.where(gold, -logits, logits)).mean())
+        return loss(softmax(np.stack([0 * logits, logits], axis=1)), gold.astype(int))
 
     temperature, weight, bias = fit_margins(margins / scale, np.zeros(len(gold)), gold)
     assert weight == 0
@@ -115,11 +127,20 @@ def test_the_cosine_counts_where_it_helps() -> None:
 
 def test_newtons_method_converges_from_far_away() -> None:
     """Full steps would overshoot where the slope is flat."""
-    gold = (np.arange(1000) < 3).astype(int)
+    targets = np.eye(2)[(np.arange(1000) < 3).astype(int)]
     features = np.stack([np.zeros((1000, 2)), np.tile([1.0, 10.0], (1000, 1))], axis=1)
-    found, given = fit_weights(features, gold, (-np.inf, 1.0), (np.inf, 1.0))
+    found, given = fit_weights(features, targets, (-np.inf, 1.0), (np.inf, 1.0))
     assert given == 1
     assert found == pytest.approx(math.log(3 / 997) - 10, abs=1e-4)
+
+
+def test_a_few_easy_pairs_give_no_certainty() -> None:
+    """They would: no finite temperature is the best one for them."""
+    margins, gold = np.array([-3.0, -2, -2, 4, 5]), np.array([0, 0, 0, 1, 1])
+    temperature, _, bias = fit_margins(margins, np.zeros(5), gold)
+    found = 1 / (1 + np.exp(-margins / temperature - bias))
+    assert found[:3].mean() == pytest.approx(1 / 5, abs=0.05)
+    assert found[3:].mean() == pytest.approx(3 / 4, abs=0.05)
 
 
 # In a pipeline
