@@ -295,7 +295,7 @@ def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
     [
         lambda data: data[:-9] + b"x" * 9,
         lambda data: data[:300],
-        lambda data: data.replace(b"index.v9", b"index.v8"),
+        lambda data: data.replace(b"index.v10", b"index.v9"),
     ],
 )
 def test_damaged_and_old_files(
