@@ -35,7 +35,7 @@ TEXTS = ["人和药店在重庆开业。", "他去了上海", "New York 好"]
 SMALL = {"num_heads": 2, "head_dim": 8}
 TOKENS = {"sequence": {"unit": "token"}}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "flat ff": ("flat_ner", {"network": {**SMALL, "fusion": "ff", "learnable_positions": True}}),
+    "flat ff": ("flat_ner", {"network": {**SMALL, "fusion": "ff"}}),
     "flat with a tok2vec": ("flat_ner", {"network": SMALL, "tok2vec": HASH_EMBED}),
     "tener of tokens": ("tener_ner", {"network": SMALL, **TOKENS, "tok2vec": HASH_EMBED}),
     "re2 with a tok2vec": ("re2_similarity", {"network": {"hidden": 16}, "tok2vec": HASH_EMBED}),

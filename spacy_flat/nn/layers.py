@@ -137,44 +137,17 @@ def sinusoids(distances: Tensor, width: int) -> Tensor:
 
 
 class Positions(nn.Module):
-    """Encodings of the distances from -reach to reach, for any reach.
-
-    learnable: train distances up to `trained_reach`, starting from the sinusoids.
-    normalise: scale encodings to unit length.
-    """
+    """Encodings of the distances from -reach to reach, for any reach."""
 
     cache: Tensor  # [2 * reach + 1, D], the sinusoids made so far
 
-    def __init__(
-        self,
-        width: int,
-        *,
-        learnable: bool = False,
-        normalise: bool = False,
-        trained_reach: int = 128,
-    ) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
         self.width = width
-        self.normalise = normalise
-        self.trained_reach = trained_reach
-        self.trained: nn.Parameter | None = None
-        if learnable:
-            near = torch.arange(-trained_reach, trained_reach + 1)
-            self.trained = nn.Parameter(sinusoids(near, width))
         self.register_buffer("cache", torch.zeros(0, width), persistent=False)
 
     def forward(self, reach: int) -> Tensor:
         """Returns [2 * reach + 1, D]: row `reach + distance` encodes `distance`."""
-        table = self._fixed(reach)
-        if self.trained is not None:
-            near = min(reach, self.trained_reach)
-            trained = self.trained[self.trained_reach - near :][: 2 * near + 1]
-            table = torch.cat([table[: reach - near], trained, table[reach + near + 1 :]])
-        if self.normalise:
-            table = nn.functional.normalize(table, dim=1)
-        return table
-
-    def _fixed(self, reach: int) -> Tensor:
         if len(self.cache) <= 2 * reach:
             # Doubling keeps recomputations rare over a stream of texts.
             farthest = max(64, 2 * reach)

@@ -25,22 +25,15 @@ class FourDistances(nn.Module):
         hh = head_i - head_j    ht = head_i - tail_j    th = tail_i - head_j    tt = tail_i - tail_j
 
     fusion:
-      "ff" (the paper): ReLU(W [p_hh; p_ht; p_th; p_tt]); "ff_linear": without the ReLU
+      "ff" (the paper): ReLU(W [p_hh; p_ht; p_th; p_tt])
       "ff_two" (the released default): ReLU(W [p_hh; p_tt])
-      "attn": Σ softmax(net)_k · W p_k, a weight for each distance; "gate": for each dimension too
     """
 
     def __init__(self, width: int, fusion: Fusion) -> None:
         super().__init__()
         self.fusion = fusion
         self.kinds = 2 if fusion == "ff_two" else 4
-        if fusion in ("attn", "gate"):
-            self.project = nn.Linear(width, width)
-            self.hidden = nn.Linear(self.kinds * width, self.kinds * width)
-            n_weights = self.kinds if fusion == "attn" else self.kinds * width
-            self.weigh = nn.Linear(self.kinds * width, n_weights)
-        else:
-            self.project = nn.Linear(self.kinds * width, width)
+        self.project = nn.Linear(self.kinds * width, width)
 
     def forward(self, table: Tensor, distances: Tensor) -> Tensor:
         """table: [N, D] encodings of single distances; distances: [4, E] rows of it, in the order
@@ -48,26 +41,13 @@ class FourDistances(nn.Module):
         """
         if self.fusion == "ff_two":
             distances = distances[[0, 3]]
-        if self.fusion in ("attn", "gate"):
-            return self._weighted(table, distances)
         # A linear map of a concatenation is a sum of maps: map each distance once, then add rows.
         maps = self.project.weight.view(-1, self.kinds, table.shape[1])
-        fused = self.project.bias + sum(
+        fused: Tensor = self.project.bias + sum(
             nn.functional.embedding(distances[kind], table @ maps[:, kind].T)
             for kind in range(self.kinds)
         )
-        return fused if self.fusion == "ff_linear" else fused.relu()
-
-    def _weighted(self, table: Tensor, distances: Tensor) -> Tensor:
-        E = distances.shape[1]
-        hidden = self.hidden.bias + sum(
-            nn.functional.embedding(distances[kind], table @ maps.T)
-            for kind, maps in enumerate(self.hidden.weight.chunk(self.kinds, dim=1))
-        )
-        weights = self.weigh(hidden.relu()).view(E, self.kinds, -1).softmax(dim=1)
-        mapped = nn.functional.embedding(distances.T, self.project(table))  # [E, 4, D]
-        fused: Tensor = (weights * mapped).sum(dim=1)
-        return fused
+        return fused.relu()
 
 
 def four_distances(query_length: int, key_lengths: Ints, reach: int) -> Ints:
@@ -108,10 +88,7 @@ class FLAT(TaggingNetwork):
         self.word_features = nn.ModuleList(
             nn.Embedding(features[name], width) for name in options.word_features
         )
-        self.positions = Positions(
-            width, learnable=options.learnable_positions, normalise=options.pos_norm
-        )
-        self.absolute = nn.Linear(2 * width, width) if options.absolute_positions else None
+        self.positions = Positions(width)
         self.fusions = nn.ModuleList(
             FourDistances(width, options.fusion)
             for _ in range(1 if options.share_fusion else options.layers)
@@ -132,7 +109,7 @@ class FLAT(TaggingNetwork):
         )
         self.lattice_dropout = Dropout(options.lattice_dropout)
         self._kept: tuple[Version, Tensor] | None = None  # by `_encode_characters`
-        parts = (self.fusions[-1], self.r_projs[-1], self.positions)
+        parts = (self.fusions[-1], self.r_projs[-1])
         self._encoding_weights = [weight for part in parts for weight in part.parameters()]
         self.initialise_linears()
         # The features of type, length and frequency start small compared with the vector.
@@ -146,9 +123,7 @@ class FLAT(TaggingNetwork):
         """
         C = batch.chars.shape[1]
         nodes = torch.cat([self._characters(batch, upstream), self._words(batch)], dim=1)
-        heads, tails, present = map(self.to_tensor, (batch.heads, batch.tails, batch.present))
-        if self.absolute is not None:
-            nodes = nodes + self._absolute(heads, tails)
+        present = self.to_tensor(batch.present)
         for number, layer in enumerate(self.layers):
             # The last layer only needs outputs for characters.
             n_queries = C if number == len(self.layers) - 1 else nodes.shape[1]
@@ -176,14 +151,6 @@ class FLAT(TaggingNetwork):
             assert isinstance(embedding, nn.Embedding)
             nodes = nodes + embedding(each.clamp(max=embedding.num_embeddings - 1))
         return nodes
-
-    def _absolute(self, heads: Tensor, tails: Tensor) -> Tensor:
-        assert self.absolute is not None
-        reach = int(tails.max())
-        table = self.positions(reach)[reach:]
-        ends = torch.cat([table[heads], table[tails]], dim=2)
-        added: Tensor = self.absolute(ends)
-        return added
 
     def _relations(self, number: int, batch: LatticeBatch) -> list[Relation]:
         """The relations of the queries of a layer to all nodes.

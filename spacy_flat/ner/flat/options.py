@@ -8,7 +8,7 @@ from ...text.options import SegmentOptions, UnitOptions
 from ...util.options import option, options_factory
 from ..options import NetworkOptions
 
-Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]
+Fusion = Literal["ff", "ff_two"]
 WordFeature = Literal["type", "length", "frequency"]
 
 
@@ -17,14 +17,17 @@ class FLATOptions(NetworkOptions):
     """Options of the FLAT network, in the terms of Li et al. (ACL 2020)."""
 
     block: ClassVar[str] = "flat_ner, model.network"
-    retired: ClassVar[dict[str, Any]] = {"mask": "none"}
+    retired: ClassVar[dict[str, Any]] = {
+        "mask": "none",
+        "absolute_positions": False,
+        "learnable_positions": False,
+        "pos_norm": False,
+    }
 
     fusion: Fusion = option(
         "ff_two",
-        "how to combine the four distances of a pair into one encoding: a linear map of all four "
-        "with a ReLU (ff, as in the paper) or without (ff_linear), of two of them (ff_two, as in "
-        "the released code), or a weighted sum, with a weight per distance (attn) or per dimension "
-        "of it (gate)",
+        "how to combine the four distances of a pair into one encoding: a linear map with a ReLU, "
+        "of all four (ff, as in the paper) or of two of them (ff_two, as in the released code)",
         fixed=True,
     )
     share_fusion: bool = option(True, "use the same fusion in all layers", fixed=True)
@@ -37,11 +40,6 @@ class FLATOptions(NetworkOptions):
         "add a sublayer's input to its output, as in the paper but not in the released code",
         fixed=True,
     )
-    absolute_positions: bool = option(
-        False, "also add encodings of head and tail to the nodes", fixed=True
-    )
-    learnable_positions: bool = option(False, "train the encodings of distances", fixed=True)
-    pos_norm: bool = option(False, "scale the encodings of distances to unit length", fixed=True)
     word_features: Sequence[WordFeature] = option(
         ("type", "length", "frequency"), "features of a word, besides its vector", fixed=True
     )
