@@ -68,7 +68,7 @@ class TaggingNetwork(EmbeddingNetwork):
 
 
 def make_layer(
-    options: NetworkOptions, *, norm: str = "post", residual: bool = True, **attention: bool
+    options: NetworkOptions, *, residual: bool = True, **attention: bool
 ) -> TransformerLayer:
     """Relative attention and feed-forward as the options have them.
 
@@ -87,6 +87,5 @@ def make_layer(
         ff=options.ff,
         activation=options.ff_activate,
         dropout=options.ff_dropout,
-        norm=norm,
         residual=residual,
     )

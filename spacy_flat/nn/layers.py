@@ -158,13 +158,12 @@ class Positions(nn.Module):
 
 
 class TransformerLayer(nn.Module):
-    """Attention and feed-forward, each with a normalisation (Vaswani et al., 2017).
+    """Attention and feed-forward, each before a normalisation (Vaswani et al., 2017).
 
     attention: called as attention(nodes [B, L, D], n_queries, …) → [B, Q, D], where the first Q
         nodes are the queries.
     ff: the feed-forward layer is this many times as wide.
-    norm: "post", after the sum of a sublayer's input and output, or "pre", before the sublayer.
-    residual: False omits that sum: LayerNorm(sublayer(x)) ("post" only).
+    residual: False omits a sublayer's input: LayerNorm(sublayer(x)).
     """
 
     def __init__(
@@ -175,12 +174,10 @@ class TransformerLayer(nn.Module):
         ff: int,
         activation: str,
         dropout: float,
-        norm: str = "post",
         residual: bool = True,
     ) -> None:
         super().__init__()
         self.attention = attention
-        self.norm = norm
         self.residual = residual
         self.attention_norm = nn.LayerNorm(width)
         self.ff = nn.Sequential(
@@ -195,9 +192,6 @@ class TransformerLayer(nn.Module):
     def forward(self, nodes: Tensor, n_queries: int, *context: Any) -> Tensor:
         """[B, L, D] → [B, Q, D]. context: what else the attention takes."""
         queries = nodes[:, :n_queries]
-        if self.norm == "pre":
-            x = queries + self.attention(self.attention_norm(nodes), n_queries, *context)
-            return x + self.ff(self.ff_norm(x))  # type: ignore[no-any-return]
         attended = self.attention(nodes, n_queries, *context)
         x = self.attention_norm(queries + attended if self.residual else attended)
         fed = self.ff(x)
@@ -255,8 +249,7 @@ class RelativeAttention(nn.Module):
 
     where r_ij, the encoding of the relation of i to j, comes from outside, and u and v are
     learnt, one of each for each head. Without `k_proj` the keys are the nodes themselves, as the
-    papers have it. `scaled` divides the scores by √d. `key_positions` adds k_j · r_ji, as a later
-    release of TENER does.
+    papers have it. `scaled` divides the scores by √d.
     """
 
     def __init__(
@@ -269,14 +262,12 @@ class RelativeAttention(nn.Module):
         v_proj: bool = True,
         out_proj: bool = False,
         scaled: bool = False,
-        key_positions: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         width = num_heads * head_dim
         self.num_heads = num_heads
         self.head_dim = head_dim
-        self.key_positions = key_positions
         self.scale = head_dim**-0.5 if scaled else 1.0
         self.q_proj, self.k_proj, self.v_proj, self.out = (
             nn.Linear(width, width) if projected else nn.Identity()
@@ -304,8 +295,6 @@ class RelativeAttention(nn.Module):
         if self.scale != 1.0:
             q, u_bias, v_bias = (each * self.scale for each in (q, u_bias, v_bias))
         scores = relative_scores(q + v_bias, relations)  # [H, B, Q, L]
-        if self.key_positions:
-            scores = scores + relative_scores(k * self.scale, relations).transpose(2, 3)
         scores = scores.flatten(0, 1)
         scores.baddbmm_((q + u_bias).flatten(0, 1), k.transpose(2, 3).flatten(0, 1))
         # A query that sees nothing (padding) must not turn into NaN: a finite floor, not -inf.

@@ -18,7 +18,6 @@ from ..network import TaggingNetwork, make_layer
 from .options import CHAR_HEADS, TENEROptions
 
 N_CASES = 7  # ways to write a word, with 0 for padding
-KERNEL = 3  # characters that a "cnn" sees at once
 SPELLED_TOGETHER = (8, 16)  # maximum characters of a word
 
 
@@ -87,13 +86,8 @@ class Transformer(nn.Module):
 
     def __init__(self, options: TENEROptions) -> None:
         super().__init__()
-        width = options.num_heads * options.head_dim
         self.positions = Positions(options.head_dim)  # the same for all heads
-        self.layers = nn.ModuleList(
-            make_layer(options, norm=options.norm, key_positions=options.key_positions)
-            for _ in range(options.layers)
-        )
-        self.norm = nn.LayerNorm(width) if options.norm == "pre" else nn.Identity()
+        self.layers = nn.ModuleList(make_layer(options) for _ in range(options.layers))
 
     def forward(self, units: Tensor, present: Tensor) -> Tensor:
         """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
@@ -101,8 +95,7 @@ class Transformer(nn.Module):
         relations = [Relation.of_positions(self.positions(C - 1))]
         for layer in self.layers:
             units = layer(units, C, relations, present[:, None])
-        out: Tensor = self.norm(units)
-        return out
+        return units
 
 
 class BiLSTM(nn.Module):
@@ -133,9 +126,7 @@ class Speller(nn.Module):
         self.chars = nn.Embedding(n_chars + 1, width)
         self.dropout = Dropout(options.embed_dropout)
         self.encoder: nn.Module
-        if options.char_encoder == "cnn":
-            self.encoder = Convolution(width)
-        elif options.char_encoder == "lstm":
+        if options.char_encoder == "lstm":
             self.encoder = BiLSTM(width)
         else:
             heads = {"num_heads": CHAR_HEADS, "head_dim": width // CHAR_HEADS}
@@ -160,17 +151,3 @@ class Speller(nn.Module):
         encoded = self.encoder(self.dropout(self.chars(keys)), present)
         largest: Tensor = encoded.masked_fill(~present[:, :, None], -1e4).amax(dim=1)
         return largest
-
-
-class Convolution(nn.Module):
-    """Each unit with its neighbours."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv1d(width, width, KERNEL, padding=KERNEL // 2)
-
-    def forward(self, units: Tensor, present: Tensor) -> Tensor:
-        """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
-        # Padding must be zero, however long the longest word of the batch is.
-        found: Tensor = self.conv((units * present[:, :, None]).transpose(1, 2))
-        return found.transpose(1, 2)

@@ -9,10 +9,9 @@ from ...util.options import option, options_factory
 from ..options import NetworkOptions
 
 Encoder = Literal["transformer", "none"]
-Norm = Literal["post", "pre"]
 CHAR_HEADS = 3  # of adatrans, as in the paper
 
-CharEncoder = Literal["none", "adatrans", "cnn", "lstm"]
+CharEncoder = Literal["none", "adatrans", "lstm"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,8 @@ class TENEROptions(NetworkOptions):
         "attention": "relative",
         "case_features": True,
         "char_heads": 3,
+        "key_positions": False,
+        "norm": "post",
     }
 
     layers: int = option(2, "layers of attention and feed-forward", min=1, fixed=True)
@@ -36,22 +37,10 @@ class TENEROptions(NetworkOptions):
         "the encoder: TENER's transformer, or none, if a tok2vec such as a BERT does the encoding",
         fixed=True,
     )
-    key_positions: bool = option(
-        False,
-        "add the keys' own relative term, k_j · R(j - i), with projected keys, as in a later "
-        "release",
-        fixed=True,
-    )
-    norm: Norm = option(
-        "post",
-        "normalise after adding a sublayer's input to its output (post), or before the sublayer "
-        "(pre)",
-        fixed=True,
-    )
     char_encoder: CharEncoder = option(
         "adatrans",
         "encoder of a word's spelling, for unit = token: a layer of this Transformer "
-        "(adatrans), a convolution (cnn), an LSTM (lstm) or nothing (none)",
+        "(adatrans), an LSTM (lstm) or nothing (none)",
         fixed=True,
     )
     char_width: int = option(30, "width of the encoding of a spelling", min=1, fixed=True)
