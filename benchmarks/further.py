@@ -1,6 +1,10 @@
 """Train a pipeline further for labels of one's own, and count what it forgets.
 
     python benchmarks/further.py [PIPELINE]
+    python benchmarks/further.py ner
+
+"ner" is spaCy's component, which learns from `assets/today` first, updated as spaCy's users do it,
+with and without `nlp.rehearse`.
 
 `benchmarks/further` has 80 sentences to train and 40 to test of each of three label sets, and 60
 texts of other kinds without their entities. "kept": the share of what the pipeline found in
@@ -11,17 +15,22 @@ import argparse
 import io
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from random import Random
 
 import spacy
-from kinds import TEXTS, entity_labels, make_label_map, read_texts, score
+from kinds import TEXTS, Text, entity_labels, make_label_map, read_texts, score
 from report import format_table
+from spacy.cli.init_config import init_config
 from spacy.language import Language
 from spacy.scorer import PRFScore
 from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
-from spacy.util import load_config
+from spacy.util import load_config, load_config_from_str
 
 from spacy_flat.corpora import ConvertOptions
 from spacy_flat.corpora.convert import read_corpus
@@ -32,16 +41,24 @@ ASSETS, FOLDER = TEXTS.parents[1], Path(__file__).parent / "further"
 CONFIG = ASSETS.parent / "configs" / "further" / "zh_flat.cfg"
 SETS, N_TRAIN = ("medicine", "contracts", "shop"), 80
 # Steps, and whether there are raw texts, and old labels are unannotated, in the corpus.
-WAYS = {"corpus": (200, False, False), "unannotated": (200, False, True), "raw": (1000, True, True)}
+WAYS = {"corpus": (200, False, False), "unannotated": (200, False, True), "raw": (1500, True, True)}
+NER_WAYS = {"corpus": (200, False, False), "rehearse": (200, True, False)}
+NER_STEPS, BATCH = 2000, 16
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pipeline", nargs="?", default="zh_flat_general")
-    name = parser.parse_args().pipeline
-    base, kinds = spacy.load(name), read_texts(TEXTS)
+    name, kinds = parser.parse_args().pipeline, read_texts(TEXTS)
+    with tempfile.TemporaryDirectory() as folder:
+        if name == "ner":
+            name = spacys_ner(Path(folder))
+        compare(name, NER_WAYS if name.startswith(folder) else WAYS, kinds)
+
+
+def compare(name: str, ways: dict[str, tuple[int, bool, bool]], kinds: list[Text]) -> None:
+    base, others = spacy.load(name), (FOLDER / "others.txt").read_text("utf-8").splitlines()
     label_map = make_label_map(entity_labels(base), {})
-    others = (FOLDER / "others.txt").read_text("utf-8").splitlines()
     texts = [*(text.text for text in kinds), *others]
     before = [set(get_char_ents(doc)) for doc in base.pipe(texts)]
     raw = (ASSETS / "raw" / "texts.txt").read_text("utf-8").splitlines()
@@ -51,9 +68,12 @@ def main() -> None:
     for corpus in SETS:
         docs = [*read_corpus(FOLDER / f"{corpus}.jsonl", ConvertOptions())[1]]
         labels = {ent.label_ for doc in docs for ent in doc.ents}
-        for way, (steps, has_raw, partial) in WAYS.items():
-            start = time.process_time()
-            nlp = trained(name, docs[:N_TRAIN], raw if has_raw else [], steps, partial)
+        for way, (steps, has_raw, partial) in ways.items():
+            start, own = time.process_time(), raw if has_raw else []
+            if ways is NER_WAYS:
+                nlp = updated(name, docs[:N_TRAIN], own, steps)
+            else:
+                nlp = trained(name, docs[:N_TRAIN], own, steps, partial)
             seconds = time.process_time() - start
             after = [set(get_char_ents(doc)) for doc in nlp.pipe(texts)]
             kept = sum(len(one & two) for one, two in zip(before, after, strict=True))
@@ -94,6 +114,43 @@ def trained(name: str, docs: list[Doc], raw: list[str], steps: int, partial: boo
         (folder / "out").mkdir()
         train(init_nlp(load_config(CONFIG, overrides)), folder / "out", stdout=io.StringIO())
         return spacy.load(folder / "out" / "model-last")
+
+
+def spacys_ner(folder: Path) -> str:
+    """The folder of a pipeline with spaCy's `ner`, trained on the texts of today."""
+    for part in ("train", "dev"):
+        corpus = new_docs()
+        for doc in read_corpus(ASSETS / "today" / f"{part}.jsonl", ConvertOptions())[1]:
+            corpus.add(doc)
+        corpus.to_disk(folder / f"{part}.spacy")
+    config = init_config(lang="zh", pipeline=["ner"], optimize="efficiency")
+    overrides = {f"paths.{part}": str(folder / f"{part}.spacy") for part in ("train", "dev")}
+    overrides |= {"training.max_steps": NER_STEPS, "training.eval_frequency": NER_STEPS}
+    nlp = init_nlp(load_config_from_str(config.to_str(), overrides=overrides))
+    train(nlp, folder, stdout=io.StringIO())
+    return str(folder / "model-last")
+
+
+def updated(name: str, docs: list[Doc], raw: list[str], steps: int) -> Language:
+    """spaCy's loop: `nlp.update`, and with raw texts `nlp.rehearse` after it."""
+    nlp = spacy.load(name)
+    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])  # `rehearse` can't have them
+    for label in {ent.label_ for doc in docs for ent in doc.ents}:
+        nlp.get_pipe("ner").add_label(label)  # type: ignore[attr-defined]
+    optimizer = nlp.resume_training()
+    examples = forever([Example(nlp.make_doc(doc.text), doc) for doc in docs])
+    plain = forever([Example(doc, doc.copy()) for doc in map(nlp.make_doc, raw)])
+    for _ in range(steps):
+        nlp.update([*islice(examples, BATCH)], sgd=optimizer)
+        if raw:
+            nlp.rehearse([*islice(plain, BATCH)], sgd=optimizer)
+    return nlp
+
+
+def forever(examples: list[Example]) -> Iterator[Example]:
+    random = Random(1)
+    while examples:
+        yield from random.sample(examples, len(examples))
 
 
 if __name__ == "__main__":

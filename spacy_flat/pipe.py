@@ -357,9 +357,10 @@ class LabelledPipe(NetworkPipe):
         Raises ValueError (F302) for an invalid label.
         """
         if labels:
-            self.cfg["labels"] = [*self.known_labels, *map(self._checked, labels)]
+            known = [*self.known_labels, *map(self._checked, labels)]
             if self.is_initialised:
-                extend_labels(self.model, self.cfg["labels"])
+                extend_labels(self.model, known)
+            self.cfg["labels"] = known
 
     def learn_tokens(self, docs: Iterable[Doc]) -> None:
         """Save the mean length of tokens for `check_tokens`. Needs at least one Doc."""

@@ -347,8 +347,9 @@ class CRFEntityRecognizer(LabelledPipe):
             self.rehearse_with(self._rehearsal_model)
 
     def rehearse_with(self, model: Any) -> None:
-        """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. Raises
-        ValueError (F243) unless its labels are the component's first ones."""
+        """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. From
+        then on it belongs to the component. Raises ValueError (F243) unless its labels are the
+        component's first ones."""
         if model is not None:
             known, labels = self.known_labels, network_of(model).tags.labels
             if known[: len(labels)] != labels:
@@ -411,8 +412,8 @@ class CRFEntityRecognizer(LabelledPipe):
         labels = self.merged_labels(sorted(labels_in(each.reference for each in examples)), labels)
         if not labels:
             raise ValueError(Errors.F301.format(name=self.name))
-        self.cfg["labels"] = labels
         self._check_unannotated(labels)
+        self.cfg["labels"] = labels
         vocabulary = build(examples)
         self.temperature = self.given["temperature"]  # it was fitted to another network
         self._forget_tutor()

@@ -3,7 +3,6 @@
 Shapes: B segments, C units, D width, K tags.
 """
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -16,7 +15,7 @@ from .batch import Batch
 from .options import NetworkOptions
 from .tags import OUTSIDE, TagSet, TagTarget
 
-RARE = 7.0  # how much lower than that of "O" the scores of new tags start, all labels together
+RARE = 9.0  # how much lower than that of "O" the scores of new tags start
 
 
 class TaggingNetwork(EmbeddingNetwork):
@@ -43,7 +42,7 @@ class TaggingNetwork(EmbeddingNetwork):
         crf, first = self.crf, len(TagSet(self.tags.labels[:n_before], self.tags.scheme))
         for scores in (self.classify.weight, self.classify.bias, crf.starts, crf.ends):
             scores[first:] = scores[OUTSIDE]
-        self.classify.bias[first:] -= RARE + math.log(max(1, len(self.tags.labels) - n_before))
+        self.classify.bias[first:] -= RARE
         crf.transitions[first:] = crf.transitions[OUTSIDE]
         crf.transitions[:, first:] = crf.transitions[:, OUTSIDE, None]
 

@@ -20,6 +20,7 @@ from ..util.probabilities import (
 
 STEPS = 200  # of Newton's method
 DAMPING = 1e-12  # for features that are always 0
+SEEN = 20.0  # pairs that what was fitted before counts as
 DIGITS = 6  # survive the JSON of a saved pipeline
 SLOPES = 1 / MAX_TEMPERATURE, 1 / MIN_TEMPERATURE
 MAX_WEIGHT = 1000.0
@@ -53,20 +54,25 @@ def errors_of(probabilities: Floats, gold: Ints) -> tuple[float, float]:
 
 
 def fit_calibration(
-    logits: Floats, cosines: Floats, positive: Floats, gold: Ints, shares: Floats | float = 1.0
+    logits: Floats,
+    cosines: Floats,
+    positive: Floats,
+    gold: Ints,
+    before: Floats,
+    shares: Floats | float = 1.0,
 ) -> tuple[float, float, float]:
     """The temperature, the weight of the cosines (0 or more), and the bias with the highest
-    likelihood of Platt's targets (1999, section 2.2): a class of n pairs is right with (n + 1) /
-    (n + 2), so that a few pairs, however well told apart, give no probabilities of 0 and 1.
+    likelihood of the gold classes beside `SEEN` pairs as it was before: a few pairs, however well
+    told apart, change little.
 
     logits: [N, K]; cosines: [N]; gold: [N] numbers of classes.
     positive: [K] 1 for the class that the cosine and the bias count for, or zeros.
+    before: [N, K] probabilities.
     shares: [N] how much each pair counts.
     """
     bias = np.broadcast_to(positive, logits.shape)
     features = np.stack([logits, bias * cosines[:, None], bias], axis=2)
-    is_gold, doubt = np.eye(logits.shape[1])[gold], 1 / (np.bincount(gold)[gold, None] + 2)
-    targets = np.where(is_gold, 1 - doubt, doubt / (logits.shape[1] - 1))
+    targets = (len(gold) * np.eye(logits.shape[1])[gold] + SEEN * before) / (len(gold) + SEEN)
     lowest, highest = (SLOPES[0], 0.0, -MAX_WEIGHT), (SLOPES[1], MAX_WEIGHT, MAX_WEIGHT)
     slope, cosine, shift = fit_weights(features, targets, lowest, highest, shares).tolist()
     return round(1 / slope, DIGITS), round(cosine, DIGITS), round(shift, DIGITS)
@@ -111,9 +117,12 @@ def best_threshold(found: Floats, gold: Bools) -> float:
     found: [N] probabilities of the positive class, which a threshold reaches or not.
     """
     values = np.unique(np.concatenate([[0.0], found, [1.0]]).astype(np.float64))
-    thresholds = np.append((values[1:] + values[:-1]) / 2, 0.5)
+    middles = (values[1:] + values[:-1]) / 2
+    thresholds = np.concatenate([middles, middles.round(DIGITS), [0.0, 0.5, 1.0]])
     negatives = np.searchsorted(np.sort(found[~gold]), thresholds)
     positives = gold.sum() - np.searchsorted(np.sort(found[gold]), thresholds)
     right = negatives + positives
     best = thresholds[right == right.max()]
-    return round(float(best[np.abs(best - 0.5).argmin()]), DIGITS)
+    is_short = best == best.round(DIGITS)
+    best = best[is_short] if is_short.any() else best
+    return float(best[np.abs(best - 0.5).argmin()])

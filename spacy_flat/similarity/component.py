@@ -1,7 +1,7 @@
 """`re2_similarity`: a spaCy component that compares two texts."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
+from itertools import compress, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,7 @@ from ..nn.model import tok2vec_of
 from ..pipe import LabelledPipe, Scorer, register_factory, setting
 from ..text import jieba  # noqa: F401 (pickles its tokenizer)
 from ..text.tok2vec import backprop_zeros
-from ..util.arrays import Float32s
+from ..util.arrays import Bools, Float32s
 from ..util.probabilities import log_softmax
 from ..vectors import VectorSource, check_sources, check_unused
 from ..viz.alignment import Alignment
@@ -200,7 +200,9 @@ class PairClassifier(LabelledPipe):
     def read(self, pairs: Sequence[tuple[Text, Text]]) -> PairTexts:
         """Pairs as the model reads them: equal strings once, and each text as a Doc of its own if
         there is a tok2vec."""
-        texts = [text for pair in pairs for text in pair]
+        texts: list[Text] = [text for pair in pairs for text in pair]
+        if tok2vec_of(self.model) is not None:
+            texts = [string_of(text) if was_cleaned(text) else text for text in texts]
         strings = list(dict.fromkeys(text for text in texts if isinstance(text, str)))
         # Tokenizers know few words in traditional characters.
         simplified = map(self.featuriser.simplifier, strings)
@@ -242,22 +244,32 @@ class PairClassifier(LabelledPipe):
 
     def compare(self, pairs: Sequence[tuple[Text, Text]]) -> Probabilities:
         """[N, K] probabilities; 0 and 1 for equal texts."""
-        if not pairs:
-            return np.zeros((0, len(self.labels)), dtype=np.float32)
-        texts = self.read(pairs)
-        none = np.zeros(len(pairs), dtype=np.float32)
-        cosines = cosines_of(self.model, texts) if self.cosine else none
-        return self._with_equals(pairs, self.probabilities(self.logits(texts), cosines))
+        is_equal = self._are_equal(pairs)
+        logits, cosines = self._outputs(pairs, ~is_equal, bool(self.cosine))
+        return self._with_equals(is_equal, self.probabilities(logits, cosines))
 
-    def _with_equals(
-        self, pairs: Sequence[tuple[Text, Text]], found: Probabilities
-    ) -> Probabilities:
-        """The probabilities, 0 and 1 for texts that are known to be equal."""
-        if self.knows_equals:
-            for row, (left, right) in enumerate(pairs):
-                if normal_form(string_of(left)) == normal_form(string_of(right)):
-                    found[row] = np.arange(len(self.labels)) == self.labels.index(self.positive)
+    def _outputs(
+        self, pairs: Sequence[tuple[Text, Text]], chosen: Bools, has_cosines: bool
+    ) -> tuple[Float32s, Float32s]:
+        """[N, K] the network's outputs for the chosen pairs, and [N] the cosines, or zeros."""
+        if not chosen.any():
+            return np.zeros((0, len(self.labels)), np.float32), np.zeros(0, np.float32)
+        texts = self.read([*compress(pairs, chosen)])
+        none = np.zeros(len(texts.left), dtype=np.float32)
+        return self.logits(texts), cosines_of(self.model, texts) if has_cosines else none
+
+    def _with_equals(self, is_equal: Bools, others: Probabilities) -> Probabilities:
+        """[N, K]: 0 and 1 for texts that are known to be equal, and those of the other pairs."""
+        found = np.zeros((len(is_equal), len(self.labels)), dtype=np.float32)
+        found[~is_equal] = others
+        if is_equal.any():
+            found[is_equal, self.labels.index(self.positive)] = 1
         return found
+
+    def _are_equal(self, pairs: Sequence[tuple[Text, Text]]) -> Bools:
+        """[N] whether the texts of each pair are known to be equal."""
+        forms = [[normal_form(string_of(text)) for text in pair] for pair in pairs]
+        return np.array([self.knows_equals and left == right for left, right in forms], np.bool_)
 
     def logits(self, texts: PairTexts) -> Float32s:
         """[N, K] the network's outputs, before any softmax."""
@@ -280,18 +292,19 @@ class PairClassifier(LabelledPipe):
         examples = list(examples)
         validate_examples(examples, "PairClassifier.calibrate")
         pairs, gold = self._gold(examples)
-        if len(set(gold.tolist())) < 2:
+        is_equal = self._are_equal(pairs)
+        open_gold = gold[~is_equal]
+        if len(set(open_gold.tolist())) < 2:
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
-        texts = self.read(pairs)
-        logits, cosines = self.logits(texts), cosines_of(self.model, texts)
-        before = self.temperature, *errors_of(self.probabilities(logits, cosines), gold)
-        fitted = fit_calibration(logits, cosines, self._positives, gold)
+        logits, cosines = self._outputs(pairs, ~is_equal, True)
+        said = self.probabilities(logits, cosines)
+        before = self.temperature, *errors_of(self._with_equals(is_equal, said), gold)
+        fitted = fit_calibration(logits, cosines, self._positives, open_gold, said)
         self.temperature, self.cosine, self.bias = fitted
-        found = self.probabilities(logits, cosines)
+        found = self._with_equals(is_equal, self.probabilities(logits, cosines))
         after = self.temperature, *errors_of(found, gold)
         if len(self.labels) == 2:
             number = self.labels.index(self.positive)
-            found = self._with_equals(pairs, found)
             self.threshold = best_threshold(found[:, number], gold == number)
         temperatures, errors, losses = zip(before, after, strict=True)
         threshold = self.threshold if len(self.labels) == 2 else None
@@ -412,9 +425,10 @@ class PairClassifier(LabelledPipe):
         positive = self.positive if len(self.labels) == 2 else None
         if positive is not None and self.fit_threshold and self._is_learning:
             gold, found = labelled(examples, self.labels)
-            number = self.labels.index(positive)
-            self.threshold = best_threshold(found[:, number], gold == number)
-            self._is_learning = False
+            if len(gold):
+                number = self.labels.index(positive)
+                self.threshold = best_threshold(found[:, number], gold == number)
+                self._is_learning = False
         settings = {
             "positive": positive,
             "threshold": self.cfg.get("threshold", self.threshold),
@@ -441,6 +455,11 @@ make_re2_similarity = register_factory(
         "pairs_auc": 0.0,
     },
 )
+
+
+def was_cleaned(text: Text) -> bool:
+    """Whether a `doc_cleaner` has removed the vectors."""
+    return not isinstance(text, str) and span_of(text).doc.tensor is None
 
 
 def span_of(text: Doc | Span | Token) -> Span:

@@ -9,7 +9,8 @@ from ..text.units import ZERO_WIDTH, converter
 WITHOUT_ZERO_WIDTH = str.maketrans("", "", ZERO_WIDTH)
 _FINAL = " .。?!,、;:~"  # after NFKC
 _QUOTES = "\"'“”‘’「」『』"
-_BESIDE_HAN = re.compile(r"(?<![a-z0-9]) | (?![a-z0-9])")
+_WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"  # of other scripts
+_BESIDE_HAN = re.compile(rf"(?<!{_WORD}) | (?!{_WORD})")
 
 
 def same_width(text: str) -> str:
@@ -31,5 +32,7 @@ def normal_form(text: str) -> str:
     Chinese, invisible characters, quotation marks around it, and punctuation at its end."""
     form = same_width(text).translate(WITHOUT_ZERO_WIDTH).casefold()
     form = _BESIDE_HAN.sub("", " ".join(form.split()))
-    form = form.rstrip(_FINAL + _QUOTES).lstrip(_QUOTES) or form
+    form = form.rstrip(_FINAL) or form
+    if form[:1] in _QUOTES and form[-1:] in _QUOTES:
+        form = form.strip(_QUOTES).rstrip(_FINAL) or form
     return form if form.isascii() else str(converter("t2s").convert(form))

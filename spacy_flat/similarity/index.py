@@ -32,6 +32,7 @@ MAGIC = b"spacy-flat.index.v10\n"
 FILE = "index.safetensors"
 CHARACTERS = 8000  # of texts encoded at once
 CANDIDATES = 10  # compared with a query
+BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
 
 Question = str | Sequence[str]  # with several phrasings
 
@@ -120,8 +121,10 @@ class TextIndex:
         equal = self._equal.get(normal_form(query), []) if pipe.knows_equals else []
         n = max(candidates, top_k * self._most_phrasings)
         places, logits, cosines = self.compare(query, n, equal)
-        found = pipe.probabilities(logits, cosines)[:, pipe.labels.index(pipe.positive)]
-        similarities = np.where(np.isin(places, equal), 1.0, found)
+        similarities = pipe.probabilities(logits, cosines)[:, pipe.labels.index(pipe.positive)]
+        if equal:  # before others that the network is as sure of
+            is_equal = np.isin(places, equal)
+            similarities = np.where(is_equal, 1.0, np.minimum(similarities, BELOW_ONE))
         best: dict[int, Match] = {}
         for place, similarity in zip(places.tolist(), similarities.tolist(), strict=True):
             text = self.texts[place]
@@ -186,10 +189,13 @@ def read_questions(
     Raises TypeError for a single string (F026) and for anything but strings (F028), ValueError
     without texts or for a blank one (F330) and for another number of answers (F335).
     """
-    for given in (questions, answers):
-        if isinstance(given, str | Mapping) or not isinstance(given, Iterable | None):
+    for given in (questions, () if answers is None else answers):
+        if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
             raise TypeError(Errors.F026.format(value=f"{given!r:.60}"))
-    asked = [[own] if isinstance(own, str) else list(own) for own in questions]
+    asked = [
+        [own] if isinstance(own, str) or not isinstance(own, Iterable) else list(own)
+        for own in questions
+    ]
     for number, own in enumerate(asked):
         if not own or not all(require_string(text).strip() for text in own):
             where = f": see question number {number} (from 0)"

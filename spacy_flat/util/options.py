@@ -10,6 +10,8 @@ from numbers import Integral, Real
 from types import NoneType
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_origin
 
+import numpy as np
+
 from ..errors import Errors
 
 # Names in a config of one option or several.
@@ -210,7 +212,8 @@ def _is_a(value: Any, kind: Any) -> bool:
     if kind is str:
         return isinstance(value, str) and value != ""
     numbers = (int, float) if kind is float else kind
-    return isinstance(value, numbers) and abs(value) <= sys.float_info.max
+    plain = value.item() if isinstance(value, np.generic) else value
+    return isinstance(value, numbers) and abs(plain) <= sys.float_info.max
 
 
 def _plain(value: Any) -> Any:

@@ -84,8 +84,12 @@ def test_raw_texts_and_labels_that_a_corpus_lacks(
     paths["raw"] = tmp_path / "raw.txt"
     paths["raw"].write_text("".join(f"c{n}\n" for n in range(30)), "utf-8")
     assert Counter(text[0] for text in texts(paths)) == {"a": 18, "b": 12, "c": 30}
+    half = Counter(text[0] for text in texts(paths, weights={"raw": 0.5}))
+    assert half == {"a": 9, "b": 6, "c": 15}
+    few = Counter(text[0] for text in texts(paths, weights={"raw": 0.1}))
+    assert few == {"a": 6, "b": 4, "c": 3}  # all that is annotated
     nlp = spacy.blank("zh")
-    nlp.add_pipe("tener_ner").add_label("PER")  # type: ignore[attr-defined]
+    nlp.add_pipe("tener_ner", config={"label_map": {"PER": ""}}).add_label("PER")  # type: ignore[attr-defined]
     doc = Doc(Vocab(), ["a9"])
     doc.ents = [Span(doc, 0, 1, "DRUG")]
     doc._.unannotated_labels = ["LOC"]

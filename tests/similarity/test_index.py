@@ -94,7 +94,7 @@ def test_number_of_matches(index: TextIndex) -> None:
     assert index.search("退款", top_k=2) == index.search("退款", top_k=4)[:2]
     found = index.search("退款", top_k=100, candidates=1)
     assert len(found) == len(TEXTS)
-    least = found[3].similarity
+    least = np.float32(found[3].similarity)
     assert index.search("退款", top_k=100, min_similarity=least) == found[:4]
 
 
@@ -152,6 +152,8 @@ def test_equal_texts_come_first(pipe: PairClassifier) -> None:
     for query in ("如何退款", " 如何 退款？", "如何退款。"):
         assert index.search(query)[0] == Match(2, "如何退款", 1.0)
         assert pipe.similarity(query, "如何退款") == 1.0
+    pipe.temperature = 0.05  # the network is sure of the others, too
+    assert pipe.index(["可以退货吗", "怎么退款", "如何退款"]).search("如何退款")[0].number == 2
     # Also one that isn't among the candidates.
     found = pipe.index(["如何退款", "如何退款" * 3]).search("如何退款。", top_k=1, candidates=1)
     assert found == [Match(0, "如何退款", 1.0)]
@@ -271,8 +273,14 @@ def test_unknown_words_count_as_their_characters() -> None:
 # Saving
 
 
-def test_other_weights(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
+def test_other_weights(
+    pipe: PairClassifier, index: TextIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     index.save(tmp_path)
+    monkeypatch.setattr(Path, "write_bytes", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        index.save(tmp_path)  # a save that fails leaves the older one
+    pipe.load_index(tmp_path)
     train(pipe.nlp, steps=1)
     with pytest.raises(ValueError, match=r"\[F334\].*re2_similarity"):
         pipe.load_index(tmp_path)
@@ -325,6 +333,8 @@ def test_an_index_of_tokens_belongs_to_their_tokenizer(tmp_path: Path) -> None:
 def test_errors(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
     calls: list[tuple[str, type[Exception], Callable[[], object]]] = [
         ("F330", ValueError, lambda: pipe.index([])),
+        ("F026", TypeError, lambda: pipe.index(None)),  # type: ignore[arg-type]
+        ("F028.*NoneType", TypeError, lambda: pipe.index(["a", None])),  # type: ignore[list-item]
         ("F330", ValueError, lambda: pipe.index(["a", []])),
         ("F330.*number 1", ValueError, lambda: pipe.index(["a", ["b", " "]])),
         (
