@@ -48,7 +48,7 @@ def main() -> None:
 def release_general() -> None:
     require("text", *(f"{kind}_vectors" for kind in VECTORS))
     prepare("general")
-    train("zh_flat_general", *vectors(), *taught("zh_flat_general_trf"))
+    train("zh_flat_general", *vectors(), *taught("zh_flat_general_trf", "--alone"))
     calibrate_general(compact("zh_flat_general", "model-best", bits=4), *GENERAL)
 
 
@@ -78,11 +78,11 @@ def release_trf() -> None:
     calibrate_general(compact("zh_flat_general_trf", "model-last", bits=4), *GENERAL)
 
 
-def taught(pipeline: str) -> list[str]:
+def taught(pipeline: str, *options: str) -> list[str]:
     """Raw text that LAC and a pipeline have labelled."""
     out = f"training/{given.package}/taught.spacy"
     if not Path(out).is_file():
-        run("scripts/teach.py", out, given.text, "--pipeline", pipeline)
+        run("scripts/teach.py", out, given.text, "--pipeline", pipeline, *options)
     return ["--paths.taught", out]
 
 

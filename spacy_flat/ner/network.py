@@ -15,7 +15,7 @@ from .batch import Batch
 from .options import NetworkOptions
 from .tags import OUTSIDE, TagSet, TagTarget
 
-RARE = 9.0  # how much lower than that of "O" the scores of new tags start
+RARE = 8.0  # how much lower than that of "O" the scores of new tags start
 
 
 class TaggingNetwork(EmbeddingNetwork):
