@@ -15,13 +15,14 @@ import argparse
 import io
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 import spacy
-from kinds import TEXTS, Text, entity_labels, make_label_map, read_texts, score
+from kinds import TEXTS, entity_labels, make_label_map, read_texts, score
 from report import format_table
 from spacy.cli.init_config import init_config
 from spacy.language import Language
@@ -40,40 +41,44 @@ from spacy_flat.ner.spans import get_char_ents
 ASSETS, FOLDER = TEXTS.parents[1], Path(__file__).parent / "further"
 CONFIG = ASSETS.parent / "configs" / "further" / "zh_flat.cfg"
 SETS, N_TRAIN = ("medicine", "contracts", "shop"), 80
-# Steps, and whether there are raw texts, and old labels are unannotated, in the corpus.
-WAYS = {"corpus": (200, False, False), "unannotated": (200, False, True), "raw": (1500, True, True)}
-NER_WAYS = {"corpus": (200, False, False), "rehearse": (200, True, False)}
-NER_STEPS, BATCH = 2000, 16
+STEPS, RAW_STEPS, NER_STEPS, BATCH = 200, 1500, 2000, 16
+
+Train = Callable[[list[Doc]], Language]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pipeline", nargs="?", default="zh_flat_general")
-    name, kinds = parser.parse_args().pipeline, read_texts(TEXTS)
+    name = parser.parse_args().pipeline
+    raw = (ASSETS / "raw" / "texts.txt").read_text("utf-8").splitlines()
     with tempfile.TemporaryDirectory() as folder:
+        ways: dict[str, Train]
         if name == "ner":
             name = spacys_ner(Path(folder))
-        compare(name, NER_WAYS if name.startswith(folder) else WAYS, kinds)
+            ways = {"corpus": partial(updated, name, []), "rehearse": partial(updated, name, raw)}
+        else:
+            ways = {
+                "corpus": partial(trained, name, [], STEPS, False),
+                "unannotated": partial(trained, name, [], STEPS, True),
+                "raw": partial(trained, name, raw, RAW_STEPS, True),
+            }
+        compare(spacy.load(name), ways)
 
 
-def compare(name: str, ways: dict[str, tuple[int, bool, bool]], kinds: list[Text]) -> None:
-    base, others = spacy.load(name), (FOLDER / "others.txt").read_text("utf-8").splitlines()
+def compare(base: Language, ways: dict[str, Train]) -> None:
+    kinds, others = read_texts(TEXTS), (FOLDER / "others.txt").read_text("utf-8").splitlines()
     label_map = make_label_map(entity_labels(base), {})
     texts = [*(text.text for text in kinds), *others]
     before = [set(get_char_ents(doc)) for doc in base.pipe(texts)]
-    raw = (ASSETS / "raw" / "texts.txt").read_text("utf-8").splitlines()
     rows = [
         ["", "before", "", "", f"{100 * score(base, kinds, label_map)['all']['f']:.1f}", "", ""]
     ]
     for corpus in SETS:
         docs = [*read_corpus(FOLDER / f"{corpus}.jsonl", ConvertOptions())[1]]
         labels = {ent.label_ for doc in docs for ent in doc.ents}
-        for way, (steps, has_raw, partial) in ways.items():
-            start, own = time.process_time(), raw if has_raw else []
-            if ways is NER_WAYS:
-                nlp = updated(name, docs[:N_TRAIN], own, steps)
-            else:
-                nlp = trained(name, docs[:N_TRAIN], own, steps, partial)
+        for way, train_on in ways.items():
+            start = time.process_time()
+            nlp = train_on(docs[:N_TRAIN])
             seconds = time.process_time() - start
             after = [set(get_char_ents(doc)) for doc in nlp.pipe(texts)]
             kept = sum(len(one & two) for one, two in zip(before, after, strict=True))
@@ -96,18 +101,16 @@ def f_new(nlp: Language, docs: list[Doc], labels: set[str]) -> float:
     return counts.fscore
 
 
-def trained(name: str, docs: list[Doc], raw: list[str], steps: int, partial: bool) -> Language:
+def trained(name: str, raw: list[str], steps: int, is_partial: bool, docs: list[Doc]) -> Language:
     with tempfile.TemporaryDirectory() as temporary:
-        folder, corpus = Path(temporary), new_docs()
-        for doc in docs:
-            corpus.add(doc)
-        corpus.to_disk(folder / "train.spacy")
+        folder = Path(temporary)
+        save(docs, folder / "train.spacy")
         (folder / "raw.txt").write_text("\n".join(raw), "utf-8")
         overrides = {
             "paths.pipeline": name,
             **{f"paths.{part}": str(folder / "train.spacy") for part in ("train", "dev")},
             "paths.raw": str(folder / "raw.txt") if raw else None,
-            "corpora.train.partial": partial,
+            "corpora.train.partial": is_partial,
             "training.max_steps": steps,
             "training.eval_frequency": steps,
         }
@@ -119,10 +122,8 @@ def trained(name: str, docs: list[Doc], raw: list[str], steps: int, partial: boo
 def spacys_ner(folder: Path) -> str:
     """The folder of a pipeline with spaCy's `ner`, trained on the texts of today."""
     for part in ("train", "dev"):
-        corpus = new_docs()
-        for doc in read_corpus(ASSETS / "today" / f"{part}.jsonl", ConvertOptions())[1]:
-            corpus.add(doc)
-        corpus.to_disk(folder / f"{part}.spacy")
+        docs = read_corpus(ASSETS / "today" / f"{part}.jsonl", ConvertOptions())[1]
+        save(docs, folder / f"{part}.spacy")
     config = init_config(lang="zh", pipeline=["ner"], optimize="efficiency")
     overrides = {f"paths.{part}": str(folder / f"{part}.spacy") for part in ("train", "dev")}
     overrides |= {"training.max_steps": NER_STEPS, "training.eval_frequency": NER_STEPS}
@@ -131,7 +132,7 @@ def spacys_ner(folder: Path) -> str:
     return str(folder / "model-last")
 
 
-def updated(name: str, docs: list[Doc], raw: list[str], steps: int) -> Language:
+def updated(name: str, raw: list[str], docs: list[Doc]) -> Language:
     """spaCy's loop: `nlp.update`, and with raw texts `nlp.rehearse` after it."""
     nlp = spacy.load(name)
     nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])  # `rehearse` can't have them
@@ -140,11 +141,18 @@ def updated(name: str, docs: list[Doc], raw: list[str], steps: int) -> Language:
     optimizer = nlp.resume_training()
     examples = forever([Example(nlp.make_doc(doc.text), doc) for doc in docs])
     plain = forever([Example(doc, doc.copy()) for doc in map(nlp.make_doc, raw)])
-    for _ in range(steps):
+    for _ in range(STEPS):
         nlp.update([*islice(examples, BATCH)], sgd=optimizer)
         if raw:
             nlp.rehearse([*islice(plain, BATCH)], sgd=optimizer)
     return nlp
+
+
+def save(docs: Iterable[Doc], path: Path) -> None:
+    corpus = new_docs()
+    for doc in docs:
+        corpus.add(doc)
+    corpus.to_disk(path)
 
 
 def forever(examples: list[Example]) -> Iterator[Example]:

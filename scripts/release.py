@@ -79,7 +79,7 @@ def release_trf() -> None:
 
 
 def taught(pipeline: str, *options: str) -> list[str]:
-    """Raw text that LAC and a pipeline have labelled."""
+    """Raw text labelled by a pipeline; see `scripts/teach.py`."""
     out = f"training/{given.package}/taught.spacy"
     if not Path(out).is_file():
         run("scripts/teach.py", out, given.text, "--pipeline", pipeline, *options)

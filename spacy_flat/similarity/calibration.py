@@ -62,8 +62,8 @@ def fit_calibration(
     shares: Floats | float = 1.0,
 ) -> tuple[float, float, float]:
     """The temperature, the weight of the cosines (0 or more), and the bias with the highest
-    likelihood of the gold classes beside `SEEN` pairs as it was before: a few pairs, however well
-    told apart, change little.
+    likelihood. The probabilities before weigh as much as `SEEN` pairs, so that a few pairs change
+    little, however well the network tells them apart.
 
     logits: [N, K]; cosines: [N]; gold: [N] numbers of classes.
     positive: [K] 1 for the class that the cosine and the bias count for, or zeros.

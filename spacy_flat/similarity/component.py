@@ -268,8 +268,10 @@ class PairClassifier(LabelledPipe):
 
     def _are_equal(self, pairs: Sequence[tuple[Text, Text]]) -> Bools:
         """[N] whether the texts of each pair are known to be equal."""
+        if not self.knows_equals:
+            return np.zeros(len(pairs), dtype=np.bool_)
         forms = [[normal_form(string_of(text)) for text in pair] for pair in pairs]
-        return np.array([self.knows_equals and left == right for left, right in forms], np.bool_)
+        return np.array([left == right for left, right in forms], dtype=np.bool_)
 
     def logits(self, texts: PairTexts) -> Float32s:
         """[N, K] the network's outputs, before any softmax."""
