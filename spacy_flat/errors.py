@@ -328,8 +328,10 @@ W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct th
 W306 {name}: without training examples, the component stays untrained. To use a trained one, set
   source in [components.{name}].
 W307 {name}: the training examples only have entities of the added labels {labels}: the network will
-  forget the others, and find added labels everywhere. Mix raw texts in ([corpora.train.paths] of
-  spacy-flat.MixedCorpus.v1), or call nlp.resume_training() first and nlp.rehearse() in between.
+  find these everywhere, and forget the others unless nlp.resume_training() was called first. Mix
+  raw texts in ([corpora.train.paths] of spacy-flat.MixedCorpus.v1), or call nlp.rehearse().
+W308 {name}: only labels that were added since nlp.resume_training() are learnt, not {labels}. To
+  correct these, train again from the result.
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
 W403 {name}: no component before it finds entities, so it makes up names: 北京 may become "Tokyo".
   Put a recogniser before it: nlp = spacy.load("zh_flat_msra"), then nlp.add_pipe({name!r},

@@ -1,6 +1,6 @@
 """Building a component's network for the vocabulary of its training texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -57,10 +57,10 @@ def initialise_network(
         network.set_pretrained(name, table.vocab.look_up(hashes), vectors)
 
 
-def extend_labels(model: Model[Any, Any], labels: Sequence[str]) -> None:
-    """Extend the network by more labels at the end, keeping its weights."""
+def extend(model: Model[Any, Any], **sizes: Any) -> None:
+    """Extend the network, for example by more `labels` at the end, keeping its weights."""
     shim = shim_of(model)
-    shim.grow({**shim.config, "sizes": {**shim.config["sizes"], "labels": list(labels)}})
+    shim.grow({**shim.config, "sizes": {**shim.config["sizes"], **sizes}})
 
 
 def _log(name: str, tables: Mapping[str, NewTable]) -> None:

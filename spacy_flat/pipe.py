@@ -18,7 +18,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
 from .errors import Errors, Warnings
-from .initialise import extend_labels
+from .initialise import extend
 from .nn.model import TorchShim, shim_of, shims_of
 from .util.options import Check, check_of
 
@@ -359,8 +359,12 @@ class LabelledPipe(NetworkPipe):
         if labels:
             known = [*self.known_labels, *map(self._checked, labels)]
             if self.is_initialised:
-                extend_labels(self.model, known)
+                self._extend(known)
             self.cfg["labels"] = known
+
+    def _extend(self, labels: Sequence[str]) -> None:
+        """Extend the network by the new ones among labels."""
+        extend(self.model, labels=labels)
 
     def learn_tokens(self, docs: Iterable[Doc]) -> None:
         """Save the mean length of tokens for `check_tokens`. Needs at least one Doc."""

@@ -251,6 +251,24 @@ def test_rehearses_what_it_was(kind: Kind) -> None:
     )
 
 
+def test_added_labels_leave_the_others(kind: Kind, tmp_path: Path) -> None:
+    nlp = deepcopy(kind.trained())
+    if not kind.factory.endswith("_ner"):
+        return
+    found, pipe = kind.found(nlp), nlp.get_pipe(kind.factory)
+    nlp.resume_training()
+    pipe.add_label("NEW")
+    with pytest.warns(UserWarning, match="W308"):
+        nlp.update(kind.examples(nlp), sgd=AdamW(0.01))
+    assert kind.found(nlp) == found
+    compactor = Compactor(nlp)
+    compactor.count(kind.texts)
+    compactor.apply(min_count=1)
+    for same in copies_of(nlp, kind.factory, tmp_path):
+        assert kind.found(same) == found
+        assert len(same.get_pipe(kind.factory).model.shims[0].module.branches) == 1
+
+
 def test_two_under_different_names(kind: Kind, trained: Language, tmp_path: Path) -> None:
     nlp = deepcopy(trained)
     alone = kind.make(name="other", steps=1)

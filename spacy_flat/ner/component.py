@@ -9,7 +9,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors, Warnings
-from ..initialise import extend_labels, initialise_network
+from ..initialise import extend, initialise_network
 from ..lexicon import NOT_ENTITY
 from ..nn.model import shim_of, shims_of, tok2vec_of
 from ..nn.optimizers import AdamW
@@ -123,6 +123,8 @@ class CRFEntityRecognizer(LabelledPipe):
             model.attrs["featuriser"] = self.featuriser
             buffers = dict(network_of(self.model).named_buffers())
             network_of(model).load_state_dict(buffers, strict=False, assign=True)
+        if self.is_initialised:
+            self._extend(self.known_labels)
 
     _rehearsal_model = property(lambda self: self._tutor, _set_tutor)  # as `resume_training` has it
 
@@ -291,20 +293,20 @@ class CRFEntityRecognizer(LabelledPipe):
     def _learn(
         self, docs: list[Doc], known: list[Annotation], drop: float, losses: dict[str, float]
     ) -> bool:
-        """Learn what is known, and the rest from the tutor if there is one. Returns False if there
-        is nothing to learn from."""
-        featuriser, network, tutor = self.featuriser, network_of(self.model), self._rehearsal_model
-        if tutor is not None and shim_of(tutor).device != self.shim.device:
-            for own, shim in zip(shims_of(self.model), shims_of(tutor), strict=True):
-                shim.module.to(own.device)
-        n_raw = sum(each.is_of_raw_text(doc.text) for each, doc in zip(known, docs, strict=True))
-        if tutor and (tok2vec := tok2vec_of(self.model)) and is_awaited(tok2vec, docs):
-            if 2 * n_raw > len(docs):  # annotated corpora may have a few
-                raise ValueError(Errors.F241.format(name=self.name))
-            tutor = None  # its advice is wrong once these vectors change
+        """Learn what is known, and the rest from the tutor if there is one; or added labels alone,
+        which raw texts don't have. Returns False if there is nothing to learn from."""
+        featuriser, network = self.featuriser, network_of(self.model)
+        are_raw = [each.is_of_raw_text(doc.text) for each, doc in zip(known, docs, strict=True)]
+        is_new, n_raw = network.trains_last_branch, sum(are_raw)
+        tutor = None if is_new else self._tutor_on(docs, n_raw)
+        if is_new:
+            known = [
+                self._without_added(doc) if is_raw else each
+                for each, doc, is_raw in zip(known, docs, are_raw, strict=True)
+            ]
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments, network.tags, tutor is not None)
-        if tutor and n_raw:
+        if n_raw and (is_new or tutor):
             self._updates_alone = float("inf")
         elif any(each.spans for each in known):
             self._warn_of_forgetting()
@@ -314,6 +316,8 @@ class CRFEntityRecognizer(LabelledPipe):
         set_dropout_rate(self.model, drop)
         scale = self.loss_scale(gold.n_known)
         upstream = upstream_features(self.model, docs, texts, True)
+        if upstream and is_new:
+            upstream.vectors.requires_grad_(False)
         heard = upstream  # by the tutor, which shares a component that both listen to
         if tutor and (tok2vec := tok2vec_of(tutor)) and not listeners(tok2vec):
             heard = upstream_features(tutor, docs, texts, False)
@@ -329,34 +333,71 @@ class CRFEntityRecognizer(LabelledPipe):
             upstream.backprop()
         return True
 
+    def _tutor_on(self, docs: list[Doc], n_raw: int) -> Any:
+        """The tutor, if it can advise on the Docs of a batch. Raises ValueError (F241) if it can't,
+        although most of them are raw."""
+        if (tutor := self._rehearsal_model) is None:
+            return None
+        if shim_of(tutor).device != self.shim.device:
+            for own, shim in zip(shims_of(self.model), shims_of(tutor), strict=True):
+                shim.module.to(own.device)
+        if (tok2vec := tok2vec_of(self.model)) and is_awaited(tok2vec, docs):
+            if 2 * n_raw > len(docs):  # annotated corpora may have a few
+                raise ValueError(Errors.F241.format(name=self.name))
+            return None  # its advice is wrong once these vectors change
+        return tutor
+
+    def _without_added(self, doc: Doc) -> Annotation:
+        """That a raw text has no added labels."""
+        old = [label for label in self.known_labels if label not in self._added_labels]
+        return Annotation([], [EntitySpan(0, len(doc.text), label) for label in old])
+
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Add new labels."""
         labels = labels_in(each.reference for each in examples)
         self.add_labels(sorted(labels - set(self.known_labels)))
-        if not labels <= self._added_labels:
+        if old := labels - self._added_labels:
             self._updates_alone = float("inf")
+            if self.is_initialised and network_of(self.model).trains_last_branch:
+                self._warn_of_old(sorted(old))
 
-    def add_labels(self, labels: Sequence[str]) -> None:
-        """Add new labels, which are improbable until they are learnt."""
-        n_before = len(self.known_labels)
-        super().add_labels(labels)
-        if labels and self.is_initialised:
-            self._added_labels.update(labels)
+    def _extend(self, labels: Sequence[str]) -> None:
+        """Add the new ones among labels, which are improbable until they are learnt. With a tutor,
+        let them have a branch of the network, which alone is trained."""
+        n_before, starts = len(self.known_labels), [*network_of(self.model).starts]
+        if has_new := len(labels) > n_before:
+            self._added_labels.update(labels[n_before:])
             self._updates_alone = 0
-            network_of(self.model).make_rare(n_before)
-            self.rehearse_with(self._rehearsal_model)
+        is_alone = self._tutor is not None and bool(self._added_labels)
+        start = len(labels) - len(self._added_labels)
+        if branches_off := start not in starts and (is_alone or bool(has_new and starts)):
+            starts.append(start)
+        if has_new or branches_off:
+            extend(self.model, labels=labels, branches=starts)
+        network = network_of(self.model)
+        if has_new:
+            network.make_rare(n_before)
+        if branches_off:
+            network.start_branch()
+        network.train_last_branch(is_alone)
 
     def rehearse_with(self, model: Any) -> None:
         """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. From
-        then on it belongs to the component. Raises ValueError (F243) unless its labels are the
-        component's first ones."""
-        if model is not None:
-            known, labels = self.known_labels, network_of(model).tags.labels
-            if known[: len(labels)] != labels:
-                raise ValueError(Errors.F243.format(name=self.name, labels=labels, known=known))
-            extend_labels(model, known)
-            network_of(model).make_rare(len(labels))
+        then on it belongs to the component, whose other labels were added since. Raises ValueError
+        (F243) unless its labels are the component's first ones."""
+        known, labels = self.known_labels, network_of(model).tags.labels
+        if known[: len(labels)] != labels:
+            raise ValueError(Errors.F243.format(name=self.name, labels=labels, known=known))
+        if added := set(known[len(labels) :]):
+            self._added_labels, self._updates_alone = added, 0
         self._rehearsal_model = model
+
+    def _warn_of_old(self, labels: list[str]) -> None:
+        """Warn (W308) once that only added labels are learnt."""
+        if "added" not in self._warned:
+            self._warned["added"] = labels
+            words = {"name": self.name, "labels": ", ".join(labels)}
+            warnings.warn(Warnings.W308.format(**words), stacklevel=5)
 
     def _warn_of_forgetting(self) -> None:
         """Warn (W307) once if updates have entities of added labels only, and no raw texts."""

@@ -9,7 +9,7 @@ import torch
 from ..util.arrays import Ints
 from .model import TorchShim
 from .network import PretrainedEmbedding, Table
-from .weights import is_matrix, quantise
+from .weights import distinct, is_matrix, quantise
 
 
 def compact_network(shim: TorchShim, rows: Mapping[str, Ints], bits: int) -> TorchShim:
@@ -25,9 +25,9 @@ def compact_network(shim: TorchShim, rows: Mapping[str, Ints], bits: int) -> Tor
         new = replace(table, keys=len(keys), trained=0, float16=bits == 16, int8=bits <= 8)
         sizes[name] = asdict(new)
     compacted = TorchShim(shim.build, {**shim.config, "sizes": sizes}, shim.device_name)
-    state = compacted.module.state_dict()
+    state = distinct(compacted.module)
     with torch.no_grad():
-        for name, value in shim.module.state_dict().items():
+        for name, value in distinct(shim.module).items():
             if name.partition(".")[0] not in rows:
                 state[name].copy_(value)
         for name, keys in rows.items():
@@ -48,7 +48,7 @@ def rounded(shim: TorchShim, bits: int = 16) -> TorchShim:
     copied = copy.deepcopy(shim)
     if bits == 32:
         return copied
-    for value in copied.module.state_dict().values():
+    for value in distinct(copied.module).values():
         if bits < 16 and is_matrix(value):
             numbers, scales = quantise(value.flatten(1), bits)
             value.copy_((numbers * scales).view_as(value))

@@ -27,7 +27,7 @@ def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:
     `config` must be JSON. A tensor known under several names is stored once. With `config["bits"]`,
     matrices that so few bits hold exactly are stored as whole numbers.
     """
-    tensors = {name: _storable(tensor) for name, tensor in _distinct(network).items()}
+    tensors = {name: _storable(tensor) for name, tensor in distinct(network).items()}
     if "bits" in config:
         tensors = dict(_in_few_bits(tensors, config["bits"]))
     return save(tensors, {FORMAT: json.dumps(config, ensure_ascii=False)})
@@ -85,7 +85,7 @@ def fill(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
     Raises ValueError for names or shapes other than the network's (F201), and whole numbers without
     scales (F200).
     """
-    own = _distinct(network)
+    own = distinct(network)
     for name in sorted(own.keys() | stored.keys()):
         wanted, found = _shape(own.get(name)), _shape(stored.get(name))
         if wanted != found:
@@ -140,7 +140,7 @@ def merge_scales(stored: dict[str, Tensor]) -> dict[str, Tensor]:
     return whole
 
 
-def _distinct(network: nn.Module) -> dict[str, Tensor]:
+def distinct(network: nn.Module) -> dict[str, Tensor]:
     """The network's state, each tensor under its first name only."""
     tensors: dict[int, tuple[str, Tensor]] = {}
     for name, tensor in network.state_dict(keep_vars=True).items():

@@ -48,7 +48,11 @@ class Tok2VecFeatures:
             return
         if not (is_train and is_awaited(tok2vec, docs)):
             require_read(tok2vec, docs)
-        vectors, self._backprop = tok2vec(docs, is_train)
+        if any(map(len, docs)):
+            vectors, self._backprop = tok2vec(docs, is_train)
+        else:  # which spacy-transformers can't read
+            vectors = [tok2vec.ops.alloc2f(0, tok2vec.get_dim("nO")) for _ in docs]
+            self._backprop = list
         xp = tok2vec.ops.xp
         # spacy-transformers' listener gives empty Docs vectors of no width.
         width = max(each.shape[1] for each in vectors)

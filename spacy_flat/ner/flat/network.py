@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from ...nn.layers import Dropout, Positions, Relation
-from ...nn.network import PretrainedEmbedding, Sizes, Version, version_of
+from ...nn.network import PretrainedEmbedding, Version, version_of
 from ...util.arrays import Ints
 from ..batch import LatticeBatch
-from ..network import TaggingNetwork, make_layer
+from ..network import TaggingNetwork, TaggingSizes, make_layer
 from .options import FLATOptions, Fusion
 
 
@@ -60,7 +60,7 @@ def four_distances(query_length: int, key_lengths: Ints, reach: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class FLATSizes(Sizes):
+class FLATSizes(TaggingSizes):
     """Sizes that depend on the data."""
 
     n_types: int = 1
@@ -74,7 +74,7 @@ class FLAT(TaggingNetwork):
     sizes_class = FLATSizes
 
     def __init__(self, options: FLATOptions, sizes: FLATSizes) -> None:
-        super().__init__(options, sizes.labels)
+        super().__init__(options, sizes)
         self.options = options
         self.sizes = sizes
         width = options.num_heads * options.head_dim
@@ -115,11 +115,12 @@ class FLAT(TaggingNetwork):
         # The features of type, length and frequency start small compared with the vector.
         for weight in self.word_features.parameters():
             nn.init.normal_(weight, std=0.02)
+        self.add_branches(sizes.branches)
 
-    def forward(self, batch: LatticeBatch, upstream: Tensor | None = None) -> Tensor:
+    def encode(self, batch: LatticeBatch, upstream: Tensor | None = None) -> Tensor:
         """batch: B segments with C characters and M words.
         upstream: [B, C, W] other vectors of the characters, such as a tok2vec's.
-        Returns [B, C, K] emissions.
+        Returns [B, C, D] of the characters.
         """
         C = batch.chars.shape[1]
         nodes = torch.cat([self._characters(batch, upstream), self._words(batch)], dim=1)
@@ -128,8 +129,7 @@ class FLAT(TaggingNetwork):
             # The last layer only needs outputs for characters.
             n_queries = C if number == len(self.layers) - 1 else nodes.shape[1]
             nodes = layer(nodes, n_queries, self._relations(number, batch), present[:, None])
-        scores: Tensor = self.classify(self.output_dropout(nodes))
-        return scores
+        return nodes
 
     def _characters(self, batch: LatticeBatch, upstream: Tensor | None) -> Tensor:
         """[B, C, D]."""

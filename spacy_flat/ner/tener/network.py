@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ...nn.layers import Dropout, Positions, Relation
-from ...nn.network import PretrainedEmbedding, Sizes
+from ...nn.network import PretrainedEmbedding
 from ..batch import CharBatch, WordBatch
-from ..network import TaggingNetwork, make_layer
+from ..network import TaggingNetwork, TaggingSizes, make_layer
 from .options import CHAR_HEADS, TENEROptions
 
 N_CASES = 7  # ways to write a word, with 0 for padding
@@ -22,7 +22,7 @@ SPELLED_TOGETHER = (8, 16)  # maximum characters of a word
 
 
 @dataclass(frozen=True)
-class TENERSizes(Sizes):
+class TENERSizes(TaggingSizes):
     """Sizes that depend on the data: tables of characters and bigrams, or of words, and the number
     of characters in spellings."""
 
@@ -35,7 +35,7 @@ class TENER(TaggingNetwork):
     sizes_class = TENERSizes
 
     def __init__(self, options: TENEROptions, sizes: TENERSizes) -> None:
-        super().__init__(options, sizes.labels)
+        super().__init__(options, sizes)
         self.options = options
         self.sizes = sizes
         width = options.num_heads * options.head_dim
@@ -55,12 +55,10 @@ class TENER(TaggingNetwork):
         if self.cases is not None:
             # The features of the case start small compared with the vector.
             nn.init.normal_(self.cases.weight, std=0.02)
+        self.add_branches(sizes.branches)
 
-    def forward(self, batch: CharBatch | WordBatch, upstream: Tensor | None = None) -> Tensor:
-        """batch: B segments of C units.
-        upstream: [B, C, W] other vectors of the units, such as a tok2vec's.
-        Returns [B, C, K] emissions.
-        """
+    def encode(self, batch: CharBatch | WordBatch, upstream: Tensor | None = None) -> Tensor:
+        """Arguments as for `forward`. Returns [B, C, D]."""
         tables = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
         parts = [
             table(self.keys(getattr(batch, name)))
@@ -72,13 +70,12 @@ class TENER(TaggingNetwork):
             parts.append(nn.functional.embedding(self.to_tensor(batch.numbers), spellings))
         if upstream is not None:
             parts.append(upstream)
-        units = self.project(self.embed_dropout(torch.cat(parts, dim=2)))
+        units: Tensor = self.project(self.embed_dropout(torch.cat(parts, dim=2)))
         if self.cases is not None and isinstance(batch, WordBatch):
             units = units + self.cases(self.to_tensor(batch.cases))
         if self.encoder is not None:
             units = self.encoder(units, self.to_tensor(batch.present))
-        scores: Tensor = self.classify(self.output_dropout(units))
-        return scores
+        return units
 
 
 class Transformer(nn.Module):
