@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import spacy
 from commands import failure
+from spacy.tokens import DocBin, Span
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train
 from thinc.api import Adam, Config, PyTorchWrapper
@@ -94,9 +95,11 @@ def some_twice() -> Any:
     return lambda nlp, example: [example] * random.choice([1, 2])
 
 
+@pytest.mark.parametrize("new", ["", "PERSON"])
 @pytest.mark.parametrize(("kind", "name"), [("tener", "tener_ner"), ("ner", "flat_ner")])
-def test_rehearsal_is_resumed(kind: str, name: str, tmp_path: Path) -> None:
-    """The tutor is the source's component, with its own copy of a shared tok2vec."""
+def test_rehearsal_is_resumed(kind: str, name: str, new: str, tmp_path: Path) -> None:
+    """The tutor is the source's component, with its own copy of a shared tok2vec. New labels have a
+    branch."""
     config = make_config(tmp_path, kind)
     run(config, tmp_path / "before")
     block: dict[str, Any] = {"source": str(tmp_path / "before" / "model-last")}
@@ -105,14 +108,22 @@ def test_rehearsal_is_resumed(kind: str, name: str, tmp_path: Path) -> None:
     config["components"] = {name: block}
     config["initialize"]["components"] = {}
     config["nlp"]["pipeline"] = [name]
+    docs = docs_of(kind)
+    for doc in docs:
+        doc.set_ents([Span(doc, e.start, e.end, new or e.label_) for e in doc.ents])
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "new.spacy")
     (tmp_path / "raw.txt").write_text("昨天南京下雨\n王芳在北京大学\n", "utf-8")
-    paths = {"one": str(tmp_path / "train.spacy"), "raw": str(tmp_path / "raw.txt")}
+    paths = {"one": str(tmp_path / "new.spacy"), "raw": str(tmp_path / "raw.txt")}
     config["corpora"]["train"] = {"@readers": "spacy-flat.MixedCorpus.v1", "paths": paths}
     whole = run(config, tmp_path / "whole")
     run(config, tmp_path / "cut", stop_before=6)
     resumed = run(config, tmp_path / "cut", resume=True)
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
     assert resumed.progress.losses == whole.progress.losses
+    before, after = weights(spacy.load(tmp_path / "before" / "model-last")), weights(whole.nlp)
+    old = [(own, after[key]) for key, own in before.items() if key in after]
+    kept = [now[tuple(map(slice, own.shape))].equal(own) for own, now in old]
+    assert all(kept) == bool(new)
 
 
 def test_labels_that_were_met_in_training_are_resumed(tmp_path: Path) -> None:
