@@ -41,7 +41,7 @@ from spacy_flat.ner.spans import get_char_ents
 ASSETS, FOLDER = TEXTS.parents[1], Path(__file__).parent / "further"
 CONFIG = ASSETS.parent / "configs" / "further" / "zh_flat.cfg"
 SETS, N_TRAIN = ("medicine", "contracts", "shop"), 80
-STEPS, RAW_STEPS, NER_STEPS, BATCH = 200, 1500, 2000, 16
+STEPS, RAW_STEPS, NER_STEPS, BATCH = 200, 800, 2000, 16
 
 Train = Callable[[list[Doc]], Language]
 
@@ -58,9 +58,8 @@ def main() -> None:
             ways = {"corpus": partial(updated, name, []), "rehearse": partial(updated, name, raw)}
         else:
             ways = {
-                "corpus": partial(trained, name, [], STEPS, False),
-                "unannotated": partial(trained, name, [], STEPS, True),
-                "raw": partial(trained, name, raw, RAW_STEPS, True),
+                "corpus": partial(trained, name, [], STEPS),
+                "raw": partial(trained, name, raw, RAW_STEPS),
             }
         compare(spacy.load(name), ways)
 
@@ -101,7 +100,7 @@ def f_new(nlp: Language, docs: list[Doc], labels: set[str]) -> float:
     return counts.fscore
 
 
-def trained(name: str, raw: list[str], steps: int, is_partial: bool, docs: list[Doc]) -> Language:
+def trained(name: str, raw: list[str], steps: int, docs: list[Doc]) -> Language:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         save(docs, folder / "train.spacy")
@@ -110,7 +109,6 @@ def trained(name: str, raw: list[str], steps: int, is_partial: bool, docs: list[
             "paths.pipeline": name,
             **{f"paths.{part}": str(folder / "train.spacy") for part in ("train", "dev")},
             "paths.raw": str(folder / "raw.txt") if raw else None,
-            "corpora.train.partial": is_partial,
             "training.max_steps": steps,
             "training.eval_frequency": steps,
         }
