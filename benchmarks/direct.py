@@ -22,20 +22,10 @@ class DirectFLAT(nn.Module):
     """A FLAT network computed directly, with the same parameters.
 
     Shapes: B segments, C characters, L nodes, H heads of width d, D = H·d, K tags.
-
-    Raises ValueError for options that the direct form here does not have.
     """
 
     def __init__(self, network: FLAT) -> None:
         super().__init__()
-        options = network.options
-        if options.fusion not in ("ff", "ff_two") or options.mask != "none":
-            raise ValueError(
-                f"The direct form has the fusions ff and ff_two and no mask, not fusion "
-                f"{options.fusion!r} and mask {options.mask!r}. Measure another pipeline."
-            )
-        if options.absolute_positions:
-            raise ValueError("The direct form has no absolute positions. Measure another pipeline.")
         self.network = network
 
     def forward(self, batch: LatticeBatch) -> Tensor:
@@ -74,7 +64,7 @@ class DirectFLAT(nn.Module):
         options = self.network.options
         layer: Any = self.network.layers[number]
         attention = layer.attention
-        fusion: Any = self.network.fusions[0 if options.share_fusion else number]
+        fusion: Any = self.network.fusions[0]
         fused = fusion.project(pairs).relu()
         r = self.network.r_projs[number](fused).view(B, L, L, options.num_heads, -1)
         q, k, v = (
@@ -84,10 +74,8 @@ class DirectFLAT(nn.Module):
         content = (q + attention.u[:, None]) @ k.transpose(2, 3)  # [B, H, L, L]
         position = (q + attention.v[:, None])[:, :, :, None] @ r.permute(0, 3, 1, 4, 2)
         scores = (content + position[:, :, :, 0]) * attention.scale
-        weights = attention.dropout(scores.masked_fill(hidden, -1e4).softmax(dim=3))
-        mixed = (weights @ v).transpose(1, 2).reshape(B, L, D)
-        out: Tensor = attention.out(mixed)
-        return out
+        weights = scores.masked_fill(hidden, -1e4).softmax(dim=3)
+        return (weights @ v).transpose(1, 2).reshape(B, L, D)
 
 
 def bytes_needed(network: FLAT, batch: LatticeBatch, *, training: bool) -> int:

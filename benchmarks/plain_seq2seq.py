@@ -1,7 +1,5 @@
 """The baseline of `translation.py`: torch's own Transformer, trained as in tutorials."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from random import Random
@@ -59,10 +57,7 @@ class PlainTransformer(nn.Module):
 
 
 def train(
-    options: Seq2SeqOptions,
-    encoder: TranslationFeaturiser,
-    pairs: Sequence[IdPair],
-    seconds: float,
+    options: Seq2SeqOptions, encoder: TranslationFeaturiser, pairs: Sequence[IdPair], seconds: float
 ) -> PlainTransformer:
     """Train for so many seconds."""
     torch.manual_seed(1)

@@ -191,7 +191,7 @@ class Bench:
         options: Any = replace(self.encoder.options, batch_size=sys.maxsize)
         segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
         (batch,) = replace(self.encoder, options=options).batches(
-            list(map(Units.characters, texts)), segments
+            list(map(Units.visible_characters, texts)), segments
         )
         return batch
 

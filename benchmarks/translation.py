@@ -18,8 +18,6 @@ without names carried through, in how many texts one is missing or comes too oft
 The names are given as the Doc's entities, as a perfect recogniser would.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -6,8 +6,6 @@ They are downloaded to data/<corpus>, or copied from a local folder. weasel's as
 a wrong checksum doesn't stop a run there.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import shutil

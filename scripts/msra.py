@@ -5,8 +5,6 @@ A random choice of sentences would be too easy: 83 % of its names occur in the r
 of those of the official test part. Runs of consecutive sentences have about the latter share.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice

@@ -4,8 +4,6 @@ A local folder has them as `DIR/<folder>/<file>`, for example `DIR/ner_zh/resume
 fetched ones are in `data/<name>/<file>`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ What is finished isn't done again. The wheel goes to assets/pipelines, with the 
 version of assets/release/NAME.json, after a table of its scores beside those of the one before.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

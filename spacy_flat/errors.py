@@ -210,8 +210,7 @@ F336 {path}, line {line}: expected texts in the column or under the key "questio
 # F34x: arguments of functions; the character generator
 F340 Can't initialise {name!r}: the training examples have no text. Check the corpus.
 F341 {name} = {value!r} is invalid: it must be {wanted}.
-F343 Unknown form {form!r}. Choose one of {names}, or give the lines and their characters:
-  Form(6, 5) in Python, 6x5 on the command line.
+F343 Unknown form {form!r}. Choose one of {names}, or lines x characters, such as 6x5.
 F344 {heads!r} has {found} characters, but the form has {lines} lines. Give {lines}.
 F346 The prompt {prompt!r} has {found} characters, but the form has {room}. Shorten it.
 F347 Component {name!r} knows no characters for poems, such as Chinese ones. Train it on poems.

@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -20,7 +20,7 @@ from thinc.api import Config, Model, Optimizer
 from .errors import Errors, Warnings
 from .initialise import extend
 from .nn.model import TorchShim, shim_of, shims_of
-from .util.options import Check, check_of
+from .util.options import Check, check_of, plain
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,7 +57,7 @@ class Setting:
         value = dict(value) if isinstance(value, dict) else value
         pipe.__dict__[self.name] = value
         pipe.cfg.pop(self.name, None)
-        pipe.cfg["changed"][self.name] = [_plain(pipe.given[self.name]), _plain(value)]
+        pipe.cfg["changed"][self.name] = [plain(pipe.given[self.name]), plain(value)]
 
 
 def setting(
@@ -116,7 +116,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         changed = dict(self.cfg["changed"])
         for name, given in self.given.items():
             before, value = changed.get(name, (None, given))
-            setattr(self, name, value if _is_same(before, _plain(given)) else given)
+            setattr(self, name, value if _is_same(before, plain(given)) else given)
         self.cfg["changed"] = changed
 
     def write_settings(self, config: dict[str, Any]) -> None:
@@ -268,7 +268,7 @@ def register_factory(
     model: str,
     scorer: str,
     assigns: list[str],
-    score_weights: dict[str, float | None],
+    score_weights: Mapping[str, float | None],
 ) -> Callable[..., Self]:
     """Register the factory of a component, with the arguments of its constructors and its settings.
 
@@ -294,7 +294,7 @@ def register_factory(
         if key not in ("vocab", "nlp", "name"):
             taken[key], defaults[key] = each.annotation, each.default
     for own in pipe.settings():
-        taken[own.name], defaults[own.name] = own.type, _plain(own.default)
+        taken[own.name], defaults[own.name] = own.type, plain(own.default)
     make.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter(key, Parameter.KEYWORD_ONLY, annotation=kind) for key, kind in taken.items()]
     )
@@ -305,15 +305,10 @@ def register_factory(
         name,
         assigns=assigns,
         default_config=defaults,
-        default_score_weights=score_weights,
+        default_score_weights=dict(score_weights),
         func=make,
     )
     return make
-
-
-def _plain(value: object) -> object:
-    """The value as in JSON."""
-    return list(value) if isinstance(value, tuple) else value
 
 
 class LabelledPipe(NetworkPipe):

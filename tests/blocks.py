@@ -1,7 +1,5 @@
 """Configs in tests: options by name, whether they are settings or in `variant`."""
 
-from __future__ import annotations
-
 from functools import cache
 from inspect import signature
 from pathlib import Path

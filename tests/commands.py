@@ -1,7 +1,5 @@
 """Commands of this package in tests."""
 
-from __future__ import annotations
-
 from typer.testing import CliRunner
 
 from spacy_flat.cli import app

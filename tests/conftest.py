@@ -1,7 +1,5 @@
 """What several tests share: the project's workflow, run on a few sentences."""
 
-from __future__ import annotations
-
 import os
 import runpy
 import shutil

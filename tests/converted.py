@@ -1,7 +1,5 @@
 """Corpora that tests convert."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import spacy

@@ -1,7 +1,5 @@
 """A pipeline as it comes back from wherever it can be kept."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Training in tests: what they rely on must not depend on how a processor rounds."""
 
-from __future__ import annotations
-
 import resource
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What the design demands of every component, for all five of them."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re
@@ -240,15 +238,6 @@ def test_labels_are_given_or_found(kind: Kind) -> None:
     arguments = {kind.arguments: ners.lexicon()} if kind.arguments else {}
     pipe.initialize(lambda: kind.examples(nlp), nlp=nlp, labels=kind.labels[::-1], **arguments)
     assert pipe.labels == kind.labels[::-1]
-
-
-def test_rehearses_what_it_was(kind: Kind) -> None:
-    nlp = kind.make()
-    optimizer = nlp.resume_training()
-    rehearses = kind.factory.endswith("_ner")
-    assert set(nlp.rehearse(kind.examples(nlp), sgd=optimizer)) == (
-        {kind.factory} if rehearses else set()
-    )
 
 
 def test_added_labels_leave_the_others(kind: Kind, tmp_path: Path) -> None:

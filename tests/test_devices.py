@@ -4,10 +4,7 @@ Without a GPU, torch's "meta" device shows it, whose tensors have shapes but no 
 that is left on the CPU cannot be mixed with them unnoticed.
 """
 
-from __future__ import annotations
-
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,24 +127,6 @@ def test_find_device(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-
-
-@pytest.mark.usefixtures("no_gpu")
-def test_saved_with_a_gpu_and_loaded_without(tmp_path: Path) -> None:
-    nlp, pipe = make("tener_ner", {})
-    nlp.to_disk(tmp_path)
-    config = (tmp_path / "config.cfg").read_text("utf-8")
-    saved = config.replace('device = "auto"', 'device = "cuda"')
-    assert saved != config
-    (tmp_path / "config.cfg").write_text(saved, "utf-8")
-    with pytest.raises(ValueError, match=r"F350.*'cuda'.*spacy\.load\(PATH, config=") as caught:
-        spacy.load(tmp_path)
-    assert "components.NAME.device" in str(caught.value)
-    loaded = spacy.load(tmp_path, config={"components.tener_ner.device": "cpu"})
-    assert loaded.get_pipe("tener_ner").device == "cpu"  # type: ignore[attr-defined]
-    docs = [nlp.make_doc(text) for text in TEXTS]
-    after: Any = loaded.get_pipe("tener_ner")
-    torch.testing.assert_close(outputs(after, docs), outputs(pipe, docs))
 
 
 @pytest.mark.usefixtures("no_gpu")

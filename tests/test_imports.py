@@ -1,7 +1,5 @@
 """What an import brings with it: users pay for it in every pipeline, ours or not."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -40,10 +38,7 @@ def imported_by(modules: list[str], *, blocked: tuple[str, ...] = ()) -> dict[st
     ("modules", "heavy"),
     [
         (["spacy_flat"], "torch spacy thinc numpy jieba"),
-        (
-            ["spacy_flat.lexicon.readers", "spacy_flat.vectors"],
-            "torch spacy jieba",
-        ),
+        (["spacy_flat.lexicon.readers", "spacy_flat.vectors"], "torch spacy jieba"),
         (["spacy_flat.cli"], "ray pyarrow pandas"),
         (  # Entry points are imported by every `Language()`. (thinc itself may import torch.)
             [f"spacy_flat.{name}" for name in ENTRY_POINTS],

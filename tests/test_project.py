@@ -1,7 +1,5 @@
 """The workflow, the configs and the package's entry points."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

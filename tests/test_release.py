@@ -1,8 +1,6 @@
 """The released pipelines, as a user installs them: what they find on texts that nobody tuned on,
 and that they can be trained further."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

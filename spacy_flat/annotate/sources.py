@@ -1,7 +1,5 @@
 """Input files, and their rows in shards."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import Errors
@@ -42,11 +41,3 @@ def choose(found: Mapping[str, T], component: str, source: str, kind: str) -> T:
         words = {"kind": kind, "source": source, "components": components, "advice": advice}
         raise ValueError(Errors.F136.format(**words))
     return found[name]
-
-
-def require_source(source: str) -> None:
-    """Raise FileNotFoundError (F145) for anything but a path or package."""
-    from spacy.util import is_package
-
-    if not Path(source).exists() and not is_package(source):
-        raise FileNotFoundError(Errors.F145.format(source=source))

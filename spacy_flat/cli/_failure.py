@@ -1,7 +1,5 @@
 """How commands end: with a message and exit code 1 if the user can fix the error."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """Questions and their answers, from a table or JSON lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,9 +1,6 @@
 """Arguments and options that several commands have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -46,12 +43,6 @@ def entries(values: Iterable[str] | None) -> tuple[str, ...]:
             else:
                 found.append(part)
     return tuple(found)
-
-
-def require_installed(module: str, what: str, package: str) -> None:
-    """Raise ImportError (F030) if a module that an extra installs is missing."""
-    if find_spec(module) is None:
-        raise ImportError(Errors.F030.format(what=what, module=module, package=package))
 
 
 def lines_of(path: Path | None) -> Iterator[str]:

@@ -12,7 +12,8 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.messages import counted
-from ._options import Device, Pipeline, require_installed, several
+from ..util.options import require_installed
+from ._options import Device, Pipeline, several
 
 if TYPE_CHECKING:
     from ..annotate.run import Summary
@@ -47,8 +48,7 @@ def annotate(
         ),
     ] = None,
     actors: Annotated[
-        int,
-        typer.Option(help="Processes with one pipeline each; more than one need Ray", min=1),
+        int, typer.Option(help="Processes with one pipeline each; more than one need Ray", min=1)
     ] = 1,
     gpus_per_actor: Annotated[
         float, typer.Option(help="GPUs per actor of Ray; can be a fraction", min=0.0)
@@ -68,13 +68,13 @@ def annotate(
     attributes, and the error of rows that fail; the exit code is 1 then. To continue an interrupted
     run, repeat the command: it skips finished shards.
     """
-    require_installed("pyarrow", "Annotating", "pyarrow")
+    require_installed("Annotating", "pyarrow", "pyarrow")
     from ..annotate.run import Cluster, run
     from ..annotate.settings import Settings
 
     cluster = None
     if actors > 1 or address or gpus_per_actor:
-        require_installed("ray", "Annotating in several processes", "spacy-flat[distributed]")
+        require_installed("Annotating in several processes", "ray", "spacy-flat[distributed]")
         cluster = Cluster(actors, address, gpus_per_actor)
     settings = Settings(
         pipeline=str(Path(pipeline).resolve()) if Path(pipeline).is_dir() else pipeline,

@@ -35,8 +35,7 @@ def calibrate(
     ],
     component: Component = "",
     more: Annotated[
-        list[str] | None,
-        typer.Option("--also", metavar="DEV.spacy,...", help="Further examples"),
+        list[str] | None, typer.Option("--also", metavar="DEV.spacy,...", help="Further examples")
     ] = None,
     device: Device = "",
 ) -> None:

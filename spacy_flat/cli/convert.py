@@ -1,7 +1,5 @@
 """`python -m spacy flat convert`: corpus files to `.spacy`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -16,17 +14,12 @@ from ._options import entries, several
 
 
 def convert(
-    input_path: Annotated[
-        Path,
-        typer.Argument(metavar="INPUT", help="Corpus file", exists=True),
-    ],
+    input_path: Annotated[Path, typer.Argument(metavar="INPUT", help="Corpus file", exists=True)],
     output_path: Annotated[Path, typer.Argument(metavar="OUTPUT", help=".spacy file")],
     format: Annotated[
         str,
         typer.Option(
-            "--format",
-            "-f",
-            help=f"Format of the file: {', '.join(FORMATS)}; auto for clear ones",
+            "--format", "-f", help=f"Format of the file: {', '.join(FORMATS)}; auto for clear ones"
         ),
     ] = "auto",
     words: Annotated[

@@ -1,7 +1,5 @@
 """`python -m spacy flat demo`: try pipelines on a local page in the browser."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -9,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ._components import require_source
-from ._options import require_installed
+from ..errors import Errors
+from ..util.options import require_installed
 
 APP = Path(__file__).parents[1] / "demo" / "app.py"
 
@@ -26,9 +24,12 @@ def demo(
     The page is at http://127.0.0.1:8501, for this machine only, until you press Ctrl+C. Nothing is
     written: words and questions are gone afterwards.
     """
-    require_installed("streamlit", "The demo page", "spacy-flat[demo]")
+    from spacy.util import is_package
+
+    require_installed("The demo page", "streamlit", "spacy-flat[demo]")
     for source in pipelines:
-        require_source(source)
+        if not Path(source).exists() and not is_package(source):
+            raise FileNotFoundError(Errors.F145.format(source=source))
     settings = {
         "global.developmentMode": "false",
         "server.address": "127.0.0.1",

@@ -1,14 +1,11 @@
 """`python -m spacy flat generate`: write texts and poems."""
 
-from __future__ import annotations
-
-import re
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import Errors
-from ..generator.forms import FORMS, Form, form_of
+from ..generator.forms import FORMS
 from ._components import load_component
 from ._options import Component, Device, Pipeline
 
@@ -58,29 +55,15 @@ def generate(
     if prompt and acrostic is not None:
         raise ValueError(Errors.F173)
     _, writer = load_component(model, CharGenerator, component, device, "char_generator")
-    options: dict[str, Any] = {
-        "n": n,
-        "seed": seed,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-    }
+    sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    options: dict[str, Any] = {"n": n, "seed": seed, **sampling}
     if form is None and acrostic is None and not rhyme:
         texts: list[Any] = writer.generate(prompt, max_length=max_length, **options)
     else:
         options |= {"rhyme": rhyme, "candidates": candidates}
-        options["form"] = form_named("七绝" if form is None else form)
+        options["form"] = "七绝" if form is None else form
         if acrostic is None:
             texts = writer.poem(prompt=prompt, **options)
         else:
             texts = writer.acrostic(acrostic, **options)
     typer.echo("\n\n".join(map(str, texts)))
-
-
-def form_named(name: str) -> Form:
-    """A form by its name, or "6x5" for six lines of five characters.
-
-    Raises ValueError (F343; F341 for no lines or characters).
-    """
-    free = re.fullmatch(r"\s*(\d+)\s*[xX×]\s*(\d+)\s*", name)
-    return Form(int(free[1]), int(free[2])) if free else form_of(name)

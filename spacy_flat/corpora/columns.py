@@ -5,8 +5,6 @@ has one, otherwise by white space. Schemes: BIO (IOB2), BMES and BIOES. Lines th
 and end without a tag are comments; "-DOCSTART-" separates sentences.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice

@@ -1,7 +1,5 @@
 """A corpus file becomes a DocBin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Docs of `.spacy` files, and Docs whose tokens are given."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

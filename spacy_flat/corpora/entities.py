@@ -1,7 +1,5 @@
 """Corpora of entities: their formats, and Docs from their sentences."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence

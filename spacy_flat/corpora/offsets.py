@@ -6,8 +6,6 @@ tools write a list of entities, each an array or an object; Label Studio has the
 the entities of each annotator in "annotations"; spaCy's `Example.from_dict` takes pairs.
 """
 
-from __future__ import annotations
-
 import unicodedata
 import warnings
 from collections import Counter
@@ -160,13 +158,9 @@ def _longest(
     kept: list[EntitySpan] = filter_spans(entities)  # type: ignore[arg-type, assignment]
     for start, end, label in (Counter(entities) - Counter(kept)).elements():
         other = next(each for each in kept if each.start < end and start < each.end)
-        error = Errors.F109.format(
-            **where,
-            label=label,
-            surface=text[start:end],
-            other_label=other.label,
-            other_surface=text[other.start : other.end],
-        )
+        words = {"label": label, "surface": text[start:end], "other_label": other.label}
+        words["other_surface"] = text[other.start : other.end]
+        error = Errors.F109.format(**where, **words)
         summary.count_repair("overlapping entity dropped", error)
     return kept
 

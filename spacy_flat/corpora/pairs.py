@@ -12,8 +12,6 @@ Translations have a text, a TAB and its translation on each line, which becomes 
 with `doc._.translation`.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections import Counter

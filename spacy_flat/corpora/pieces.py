@@ -1,7 +1,5 @@
 """Annotated texts as pieces, which augmenters change."""
 
-from __future__ import annotations
-
 from itertools import groupby
 
 from spacy.language import Language

@@ -5,8 +5,6 @@ also be called "paragraphs", as in the collection chinese-poetry. A poem becomes
 with their punctuation and nothing between them, like the generator's `Poem.text`.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence

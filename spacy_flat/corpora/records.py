@@ -1,7 +1,5 @@
 """Tables as rows of cells, and JSON files: one record per line, or one array of all records."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The page for the components of a pipeline."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from html import escape

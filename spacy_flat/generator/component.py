@@ -203,11 +203,8 @@ make_char_generator = register_factory(
     model=DEFAULT_MODEL,
     scorer="spacy-flat.perplexity_scorer.v1",
     assigns=[
-        "doc._.perplexity",
-        "doc._.log_prob",
-        "doc._.oov_rate",
-        "doc._.char_surprisal",
-        "doc._.suspicious",
+        *("doc._.perplexity", "doc._.log_prob", "doc._.oov_rate"),
+        *("doc._.char_surprisal", "doc._.suspicious"),
     ],
     # spaCy prints the scores that have a weight as percentages: a perplexity would mislead.
     score_weights={"char_log_prob": 1.0, "perplexity": None, "oov_rate": 0.0},

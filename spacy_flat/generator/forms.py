@@ -1,5 +1,6 @@
 """Forms of poems: how many lines of how many characters."""
 
+import re
 from dataclasses import dataclass
 
 from ..errors import Errors
@@ -31,9 +32,12 @@ FORMS = {"五绝": Form(4, 5), "七绝": Form(4, 7), "五律": Form(8, 5), "七�
 
 
 def form_of(form: str | Form) -> Form:
-    """Look up a form by its name. Raises ValueError (F343) for an unknown name."""
+    """A form by its name, or as "6x5": six lines of five characters. Raises ValueError (F343) for
+    an unknown name, and as `Form`."""
     if isinstance(form, Form):
         return form
+    if free := re.fullmatch(r"\s*(\d+)\s*[xX×]\s*(\d+)\s*", str(form)):
+        return Form(int(free[1]), int(free[2]))
     if not isinstance(form, str) or form not in FORMS:
         raise ValueError(Errors.F343.format(form=form, names=", ".join(FORMS)))
     return FORMS[form]

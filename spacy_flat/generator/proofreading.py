@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ..nn.model import shim_of
 from ..util.arrays import Bools, Float32s, Floats, Ints
-from ..util.options import needed
+from ..util.options import require_installed
 from ..util.probabilities import log_softmax
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
@@ -141,8 +141,9 @@ def syllables_of(character: str) -> frozenset[str]:
 
     Raises ImportError (F030) without pypinyin.
     """
-    with needed("suspicion", "pypinyin", "poems"):
-        from pypinyin import Style, pinyin
+    require_installed("suspicion", "pypinyin", "spacy-flat[poems]")
+    from pypinyin import Style, pinyin
+
     found = pinyin(character, style=Style.NORMAL, errors="ignore")
     usual = {each for readings in found for each in readings}
     return frozenset(map(_merged, usual | _readings_in_words().get(character, set())))

@@ -3,7 +3,7 @@ near finals such as en, in, un and ün."""
 
 from functools import cache
 
-from ..util.options import needed
+from ..util.options import require_installed
 
 RHYMES = {
     "麻": "a ia ua",
@@ -32,9 +32,10 @@ def rhyme_of(character: str) -> str:
 
     Raises ImportError (F030) without pypinyin.
     """
-    with needed("Rhymes", "pypinyin", "poems"):
-        from pypinyin import Style, pinyin
-        from pypinyin.contrib.tone_convert import to_finals, to_initials
+    require_installed("Rhymes", "pypinyin", "spacy-flat[poems]")
+    from pypinyin import Style, pinyin
+    from pypinyin.contrib.tone_convert import to_finals, to_initials
+
     (readings,) = pinyin(character, style=Style.TONE3, heteronym=True, errors="ignore") or [[]]
     syllable = next((each for each in readings if each[-1:] in ("1", "2", "3", "4")), "")
     final = to_finals(syllable, strict=True, v_to_u=False)

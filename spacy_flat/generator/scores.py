@@ -102,7 +102,5 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
 
 
 for _name in ("log_prob", "perplexity", "oov_rate", "char_surprisal"):
-    if not Doc.has_extension(_name):
-        Doc.set_extension(_name, default=None)
-if not Doc.has_extension("suspicious"):
-    Doc.set_extension("suspicious", getter=suspicious)
+    Doc.set_extension(_name, default=None, force=True)
+Doc.set_extension("suspicious", getter=suspicious, force=True)

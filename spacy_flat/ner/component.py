@@ -206,14 +206,8 @@ class CRFEntityRecognizer(LabelledPipe):
         return span_probabilities(emissions, network, self._decoding(), constraints, places)
 
     def _decoding(self) -> Decoding:
-        return Decoding(
-            self.fine_labels,
-            self.constrained_decoding,
-            self.confidence,
-            self.alternatives,
-            self.threshold,
-            self.temperature,
-        )
+        wanted = self.confidence, self.alternatives, self.threshold, self.temperature
+        return Decoding(self.fine_labels, self.constrained_decoding, *wanted)
 
     def calibrate(self, examples: Iterable[Example]) -> EntityCalibration:
         """Fit the temperature on held-out examples (Guo et al., 2017), so that the probability of
@@ -482,7 +476,6 @@ def ner_factory(
 
     model: its default config.
     """
-
     return register_factory(
         name,
         pipe,
@@ -492,13 +485,6 @@ def ner_factory(
             *("doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"),
             *("span._.confidence", "doc._.ent_alternatives"),
         ],
-        score_weights={
-            "ents_f": 1.0,
-            "ents_p": 0.0,
-            "ents_r": 0.0,
-            "ents_per_type": None,
-            "chars_f": 0.0,
-            "chars_p": 0.0,
-            "chars_r": 0.0,
-        },
+        score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}
+        | dict.fromkeys(("chars_f", "chars_p", "chars_r"), 0.0),
     )

@@ -147,20 +147,14 @@ class Decoder:
     def lattice(self, found: BatchEmissions) -> Lattice:
         """The odds of an entity with an unmatched bracket at its end are added to those of the
         entity without it."""
-        (batch, scores), decoding, tags = found, self.decoding, self.network.tags
+        (batch, emissions), decoding, tags = found, self.decoding, self.network.tags
         given = [self._constraints.get(segment) for segment in batch.segments]
         rules = [self._rules_of(segment) for segment in batch.segments if decoding.constrained]
         by_label = any(given) or any(each.partners is not None for each in rules)
         N, labels = int(batch.n_units.max()) + 1, np.arange(len(tags.labels))
         odds = np.zeros((N, N, len(labels) if by_label else 1, len(given)), np.float32)
-        lattice = Lattice(
-            tags,
-            Scores.of(scores, self.network.crf),
-            batch.n_units,
-            self._numbers,
-            odds,
-            decoding.temperature,
-        )
+        scores = Scores.of(emissions, self.network.crf)
+        lattice = Lattice(tags, scores, batch.n_units, self._numbers, odds, decoding.temperature)
         for row, each in enumerate(rules):
             starts, ends, *trimmed = (places[:, None] for places in each.trims())
             if len(starts):

@@ -338,17 +338,10 @@ class Lattice:
             yield row, arcs.select(slice(start, end))
 
     def _choices(self, row: int, arcs: Arcs) -> Choices:
-        _, after = self._bounds
-        states = self._states(arcs)
-        return Choices(
-            self._chain.joins,
-            arcs.starts,
-            arcs.ends,
-            states,
-            self._with_odds(arcs),
-            after[arcs.ends, states, row],
-            self.names[arcs.labels],
-        ).sorted(int(self.lengths[row]))
+        ends, states, names = arcs.ends, self._states(arcs), self.names[arcs.labels]
+        scores, rests = self._with_odds(arcs), self._bounds[1][ends, states, row]
+        found = Choices(self._chain.joins, arcs.starts, ends, states, scores, rests, names)
+        return found.sorted(int(self.lengths[row]))
 
 
 def _multi(n_labels: int) -> slice:

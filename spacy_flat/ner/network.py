@@ -46,7 +46,7 @@ class TaggingNetwork(EmbeddingNetwork):
         width = options.num_heads * options.head_dim
         self.embed_dropout = Dropout(options.embed_dropout)
         self.output_dropout = Dropout(options.output_dropout)
-        self.tags = tags = TagSet(sizes.labels, options.scheme)
+        self.tags = tags = TagSet(sizes.labels)
         self.classify = nn.Linear(width, len(tags))
         self.crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
         self.learns_transitions = options.transitions  # they start at zero
@@ -113,7 +113,7 @@ class TaggingNetwork(EmbeddingNetwork):
     @torch.no_grad()
     def make_rare(self, n_before: int) -> None:
         """Let the tags of all labels but the first ones score as "O" does, but lower."""
-        crf, first = self.crf, len(TagSet(self.tags.labels[:n_before], self.tags.scheme))
+        crf, first = self.crf, len(TagSet(self.tags.labels[:n_before]))
         for scores in (self.classify.weight, self.classify.bias, crf.starts, crf.ends):
             scores[first:] = scores[OUTSIDE]
         self.classify.bias[first:] -= RARE
@@ -144,25 +144,13 @@ class TaggingNetwork(EmbeddingNetwork):
         return losses @ weights.to(losses.dtype)
 
 
-def make_layer(
-    options: NetworkOptions, *, residual: bool = True, **attention: bool
-) -> TransformerLayer:
-    """Relative attention and feed-forward as the options have them.
-
-    attention: further arguments of `RelativeAttention`; the others as for `TransformerLayer`.
-    """
+def make_layer(options: NetworkOptions, *, residual: bool = True) -> TransformerLayer:
+    """Relative attention and feed-forward as the options have them."""
+    heads = options.num_heads, options.head_dim
     return TransformerLayer(
-        RelativeAttention(
-            options.num_heads,
-            options.head_dim,
-            k_proj=options.k_proj,
-            scaled=options.scaled,
-            dropout=options.attention_dropout,
-            **attention,
-        ),
+        RelativeAttention(*heads, k_proj=options.k_proj, scaled=options.scaled),
         options.num_heads * options.head_dim,
         ff=options.ff,
-        activation=options.ff_activate,
         dropout=options.ff_dropout,
         residual=residual,
     )

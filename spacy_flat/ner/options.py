@@ -1,12 +1,9 @@
 """Options of the networks of all entity recognisers."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar
 
 from ..util.options import Options, option
-from .tags import Scheme
-
-Activation = Literal["relu", "leaky_relu", "gelu"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +11,12 @@ class NetworkOptions(Options):
     """Options that the networks share. Those that aren't fixed only affect training, so they can be
     changed before further training."""
 
-    scheme: Scheme = option("BIOES", "tags of the CRF", fixed=True)
+    retired: ClassVar[dict[str, Any]] = {
+        "scheme": "BIOES",
+        "ff_activate": "relu",
+        "attention_dropout": 0.0,
+    }
+
     transitions: bool = option(
         True,
         "learn transitions between tags, like a CRF; otherwise choose the best legal sequence by "
@@ -27,7 +29,6 @@ class NetworkOptions(Options):
     )
     head_dim: int = option(16, "width of a head", min=1, fixed=True)
     ff: int = option(3, "the feed-forward layer is this many times as wide", min=1, fixed=True)
-    ff_activate: Activation = option("relu", "activation of the feed-forward layer", fixed=True)
     k_proj: bool = option(False, "project the keys of the attention", fixed=True)
     scaled: bool = option(False, "divide attention scores by √head_dim", fixed=True)
     embed_dropout: float = option(
@@ -35,7 +36,6 @@ class NetworkOptions(Options):
     )
     output_dropout: float = option(0.3, "dropout before the last layer", min=0, below=1)
     ff_dropout: float = option(0.15, "dropout in the feed-forward layers", min=0, below=1)
-    attention_dropout: float = option(0.0, "dropout of attention weights", min=0, below=1)
     key_dropout: float = option(
         0.01, "share of characters, bigrams and words read as unknown in training", min=0, below=1
     )

@@ -237,12 +237,8 @@ def existing_entities(doc: Doc) -> tuple[list[Span], list[Span]]:
 
 
 for _name in ("coarse_labels", "unannotated_labels", _ALTERNATIVES):
-    if not Doc.has_extension(_name):
-        Doc.set_extension(_name, default=None)
-if not Doc.has_extension("char_ents"):
-    Doc.set_extension("char_ents", getter=get_char_ents)
-if not Doc.has_extension("ent_alternatives"):
-    Doc.set_extension("ent_alternatives", method=get_alternatives)
+    Doc.set_extension(_name, default=None, force=True)
+Doc.set_extension("char_ents", getter=get_char_ents, force=True)
+Doc.set_extension("ent_alternatives", method=get_alternatives, force=True)
 for _name in (_MOVED, "confidence"):
-    if not Span.has_extension(_name):
-        Span.set_extension(_name, default=None)
+    Span.set_extension(_name, default=None, force=True)

@@ -3,22 +3,16 @@
 Pure numpy, so that corpora, components and networks share it without importing torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import Errors
 from ..util.arrays import Bools, Float32s, Ints
 
-Scheme: TypeAlias = Literal["BIOES", "BIO"]
-
 OUTSIDE = 0
 """Index of the tag "O" in every tag set: tags padded with 0 are padded with "O"."""
-
-_ROLES: dict[Scheme, str] = {"BIOES": "BIES", "BIO": "BI"}
 
 
 class TagTarget(NamedTuple):
@@ -34,44 +28,36 @@ class TagTarget(NamedTuple):
 
 
 class TagSet:
-    """The tags of some entity labels under a scheme, and the legal sequences of them.
+    """The tags of some entity labels, and the legal sequences of them.
 
     BIOES marks the first (B), inner (I) and last (E) unit of an entity and entities of one unit
-    (S); BIO marks the first (B) and every other unit (I). "O" is tag 0, then come the tags of each
-    label in turn, so a label added at the end leaves the other tags where they were.
+    (S). "O" is tag 0, then come the tags of each label in turn, so a label added at the end leaves
+    the other tags where they were.
 
     labels: entity types, distinct and not empty strings; none at all leaves the tag "O".
     names: [K] tag names such as "B-PER".
     allowed_transitions: bool [K, K], whether tag j (column) may follow tag i (row).
     allowed_starts, allowed_ends: bool [K], whether a sequence may start or end with a tag.
     label_of: [K] index of a tag's label; -1 for "O".
-    continues: bool [K], whether a tag continues an entity.
     roles: [4, labels], the tags of each label's first, inner and last units, and of single ones.
 
     Raises ValueError (F230) for empty or repeated labels.
     """
 
-    def __init__(self, labels: Sequence[str], scheme: Scheme = "BIOES") -> None:
+    def __init__(self, labels: Sequence[str]) -> None:
         if "" in labels or len(set(labels)) != len(labels):
             raise ValueError(Errors.F230.format(labels=list(labels)))
         self.labels = tuple(labels)
-        self.scheme = scheme
-        roles = _ROLES[scheme]
-        self.names = ("O", *(f"{role}-{label}" for label in labels for role in roles))
-
-        role_of = np.array(["O", *(role for _ in labels for role in roles)])
-        self.label_of: Ints = np.append(-1, np.arange(len(labels)).repeat(len(roles)))
-        self.continues: Bools = np.isin(role_of, ["I", "E"])
-        first = 1 + np.arange(len(labels)) * len(roles)
-        offsets = (0, 1, 2, 3) if scheme == "BIOES" else (0, 1, 1, 0)
-        self.roles: Ints = first + np.array(offsets)[:, None]
-        may_go_on = np.isin(role_of, ["B", "I"])
-        must_go_on = may_go_on & (scheme == "BIOES")
+        self.names = ("O", *(f"{role}-{label}" for label in labels for role in "BIES"))
+        role_of = np.array(["O", *"BIES" * len(labels)])
+        self.label_of: Ints = np.append(-1, np.arange(len(labels)).repeat(4))
+        self.roles: Ints = 1 + np.arange(4 * len(labels)).reshape(-1, 4).T
+        continues, goes_on = np.isin(role_of, ["I", "E"]), np.isin(role_of, ["B", "I"])
         same_label = self.label_of[:, None] == self.label_of
-        self.allowed_starts: Bools = ~self.continues
-        self.allowed_ends: Bools = ~must_go_on
+        self.allowed_starts: Bools = ~continues
+        self.allowed_ends: Bools = ~goes_on
         self.allowed_transitions: Bools = np.where(
-            self.continues, may_go_on[:, None] & same_label, ~must_go_on[:, None]
+            continues, goes_on[:, None] & same_label, ~goes_on[:, None]
         )
 
     def __len__(self) -> int:
@@ -110,9 +96,7 @@ class TagSet:
             with a label also its tags. A label that is not among `labels` has no tags.
         coarse: the labels that a label of `spans` stands for: the entity has one of them.
 
-        All other units are "O". No other entity touches a known one: which tags may stand beside
-        it follows from the legal transitions, save that BIO's I could make a known entity longer
-        and is excluded after it. The known entities by themselves are always a legal sequence.
+        All other units are "O". The known entities by themselves are always a legal sequence.
 
         Raises ValueError as `encode`.
         """
@@ -127,9 +111,6 @@ class TagSet:
                 allowed[np.arange(start, end), other] = True
         for start, end, label in unknown:
             allowed[start:end] |= outside[start:end, None] & self._tags_of(label)
-        for _, end, _ in choices:
-            if end < length:
-                allowed[end] &= ~self.continues
         return allowed
 
     def _tags_of(self, label: str) -> Bools:

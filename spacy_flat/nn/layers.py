@@ -27,8 +27,6 @@ _ONEDNN: bool = torch.backends.mkldnn.is_available() and all(  # type: ignore[no
     hasattr(torch.ops.mkldnn, name) for name in ("_linear_pointwise", "_reorder_linear_weight")
 )
 
-ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU}
-
 # Queries meet all encodings a few at a time: this many scores, so that they stay in the
 # processor's cache and memory does not grow with the batch.
 CHUNK = 1 << 20
@@ -167,14 +165,7 @@ class TransformerLayer(nn.Module):
     """
 
     def __init__(
-        self,
-        attention: nn.Module,
-        width: int,
-        *,
-        ff: int,
-        activation: str,
-        dropout: float,
-        residual: bool = True,
+        self, attention: nn.Module, width: int, *, ff: int, dropout: float, residual: bool = True
     ) -> None:
         super().__init__()
         self.attention = attention
@@ -182,7 +173,7 @@ class TransformerLayer(nn.Module):
         self.attention_norm = nn.LayerNorm(width)
         self.ff = nn.Sequential(
             nn.Linear(width, ff * width),
-            ACTIVATIONS[activation](),
+            nn.ReLU(),
             Dropout(dropout),
             nn.Linear(ff * width, width),
             Dropout(dropout),
@@ -253,29 +244,18 @@ class RelativeAttention(nn.Module):
     """
 
     def __init__(
-        self,
-        num_heads: int,
-        head_dim: int,
-        *,
-        q_proj: bool = True,
-        k_proj: bool = False,
-        v_proj: bool = True,
-        out_proj: bool = False,
-        scaled: bool = False,
-        dropout: float = 0.0,
+        self, num_heads: int, head_dim: int, *, k_proj: bool = False, scaled: bool = False
     ) -> None:
         super().__init__()
         width = num_heads * head_dim
         self.num_heads = num_heads
         self.head_dim = head_dim
         self.scale = head_dim**-0.5 if scaled else 1.0
-        self.q_proj, self.k_proj, self.v_proj, self.out = (
-            nn.Linear(width, width) if projected else nn.Identity()
-            for projected in (q_proj, k_proj, v_proj, out_proj)
-        )
+        self.q_proj = nn.Linear(width, width)
+        self.k_proj = nn.Linear(width, width) if k_proj else nn.Identity()
+        self.v_proj = nn.Linear(width, width)
         self.u = nn.Parameter(torch.zeros(num_heads, head_dim))
         self.v = nn.Parameter(torch.zeros(num_heads, head_dim))
-        self.dropout = Dropout(dropout)
 
     def forward(
         self, nodes: Tensor, n_queries: int, relations: Sequence[Relation], visible: Tensor
@@ -301,9 +281,8 @@ class RelativeAttention(nn.Module):
         # Adding a floor takes a tenth of the time of filling it in.
         scores = scores.view(self.num_heads, B, n_queries, -1)
         scores += torch.where(visible, 0.0, FLOOR)
-        mixed = self.dropout(scores.softmax(dim=-1)) @ v
-        out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D))
-        return out
+        mixed = scores.softmax(dim=-1) @ v
+        return mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D)
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:

@@ -448,14 +448,8 @@ make_re2_similarity = register_factory(
     model=DEFAULT_MODEL,
     scorer="spacy-flat.pair_scorer.v1",
     assigns=["doc.cats", "doc.spans"],
-    score_weights={
-        "pairs_score": 1.0,
-        "pairs_acc": 0.0,
-        "pairs_f": 0.0,
-        "pairs_p": 0.0,
-        "pairs_r": 0.0,
-        "pairs_auc": 0.0,
-    },
+    score_weights={"pairs_score": 1.0}
+    | dict.fromkeys(("pairs_acc", "pairs_f", "pairs_p", "pairs_r", "pairs_auc"), 0.0),
 )
 
 

@@ -21,7 +21,6 @@ from ..text.vocabulary import (
 )
 from ..util.arrays import Ints
 from ..vectors import VectorSource
-from .batch import TextBatch
 from .equality import WITHOUT_ZERO_WIDTH
 from .options import PairTextOptions
 from .pairs import Pair
@@ -46,18 +45,6 @@ class PairTexts:
     strings: Sequence[list[str]] = ()  # [N] the units of each text
     vectors: Any = None
     backprop: Callable[[], None] = nothing
-
-    def pair_batches(self, max_units: int) -> Iterator[tuple[Ints, TextBatch]]:
-        """Numbers of pairs of similar length, and both sides of them."""
-        lengths = np.maximum(self.ids.counts[self.left], self.ids.counts[self.right])
-        for pairs in grouped(lengths, max_units // 2):
-            sides = [self.left[pairs], self.right[pairs]]
-            yield pairs, TextBatch.of(self.ids, sides, self.vectors)
-
-    def text_batches(self, max_units: int) -> Iterator[tuple[Ints, TextBatch]]:
-        """Numbers of texts of similar length, and these."""
-        for texts in grouped(self.ids.counts, max_units):
-            yield texts, TextBatch.of(self.ids, [texts], self.vectors)
 
 
 def grouped(lengths: Ints, max_units: int) -> Iterator[Ints]:

@@ -13,7 +13,7 @@ from ..text.vocabulary import Ragged, hash_words, padding
 from ..util.arrays import Float32s, Floats, Ints
 from ..viz.alignment import Alignment
 from .batch import TextBatch
-from .featuriser import PairFeaturiser, PairTexts, bounds, trimmed
+from .featuriser import PairFeaturiser, PairTexts, bounds, grouped, trimmed
 from .options import PairTextOptions, RE2Options
 from .pairs import Pair
 from .upstream import key_of
@@ -59,9 +59,8 @@ def build_re2_model(
     """
     from .network import RE2
 
-    featuriser = PairFeaturiser(text)
     build = partial(RE2.from_config, network)
-    return make_model("re2", predict, network, featuriser, build, tok2vec)
+    return make_model("re2", predict, network, PairFeaturiser(text), build, tok2vec)
 
 
 def read_pairs(model: PairModel, pairs: Sequence[Pair], is_train: bool = False) -> PairTexts:
@@ -88,8 +87,12 @@ def read_pairs(model: PairModel, pairs: Sequence[Pair], is_train: bool = False) 
 
 
 def batches_of(model: PairModel, texts: PairTexts) -> Iterator[tuple[Ints, TextBatch]]:
-    """Batches of pairs, with their numbers."""
-    return texts.pair_batches(featuriser_of(model).options.batch_size)
+    """Batches of pairs of similar length, with their numbers."""
+    counts = texts.ids.counts
+    lengths = np.maximum(counts[texts.left], counts[texts.right])
+    for pairs in grouped(lengths, featuriser_of(model).options.batch_size // 2):
+        sides = [texts.left[pairs], texts.right[pairs]]
+        yield pairs, TextBatch.of(texts.ids, sides, texts.vectors)
 
 
 def predict(model: PairModel, texts: PairTexts) -> Iterator[BatchOutputs]:
@@ -119,7 +122,8 @@ def encode(model: PairModel, texts: PairTexts) -> Encoded:
     counts, width = texts.ids.counts, network.embed_width
     kept = np.zeros((counts.sum(), width), dtype=np.float32)
     sums = np.zeros((len(counts), width), dtype=np.float32)
-    for numbers, batch in texts.text_batches(featuriser.options.batch_size):
+    for numbers in grouped(counts, featuriser.options.batch_size):
+        batch = TextBatch.of(texts.ids, [numbers], texts.vectors)
         with shim_of(model).predicting():
             embedded = network.embed(batch).cpu().numpy()
         places, is_there = padding(counts[numbers], texts.ids.starts[numbers])
@@ -130,7 +134,7 @@ def encode(model: PairModel, texts: PairTexts) -> Encoded:
         if network.words is not None:
             unknown = np.flatnonzero(speaks & (batch.ids["words"] <= 0))
             _spell(model, [units[number] for number in unknown.tolist()], unknown, embedded)
-        lengths = texts.ids.counts[numbers]
+        lengths = counts[numbers]
         sums[numbers] = np.add.reduceat(embedded, np.cumsum(lengths) - lengths)
     norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
     return Encoded(counts, kept, sums / norms)

@@ -22,10 +22,7 @@ class UnitOptions(TableOptions):
     """Options of the tables of characters, bigrams and words, and of computing in batches."""
 
     char_min_freq: int = option(
-        1,
-        "minimum occurrences in training of a character with a trained vector",
-        min=1,
-        fixed=True,
+        1, "minimum occurrences in training of a character with a trained vector", min=1, fixed=True
     )
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
     bigrams: bool = option(

@@ -24,7 +24,7 @@ class Tok2VecFeatures:
     """The tok2vec features of some Docs, and their backprop.
 
     tok2vec: gives one vector per token or, if its attribute "unit" is "char", one per character of
-        the tokens; None for no features.
+        the tokens.
     device: of the network that reads them.
     texts: the units of the Docs; by default all characters or tokens.
 
@@ -35,7 +35,7 @@ class Tok2VecFeatures:
 
     def __init__(
         self,
-        tok2vec: Tok2Vec | None,
+        tok2vec: Tok2Vec,
         unit: Unit,
         docs: list[Doc],
         is_train: bool,
@@ -44,8 +44,6 @@ class Tok2VecFeatures:
         texts: Sequence[Units] | None = None,
     ) -> None:
         self.tok2vec = tok2vec
-        if tok2vec is None:
-            return
         if not (is_train and is_awaited(tok2vec, docs)):
             require_read(tok2vec, docs)
         if any(map(len, docs)):
@@ -76,10 +74,8 @@ class Tok2VecFeatures:
             pairs = zip(self.rows, texts, strict=True)
             self.rows = [rows[text.starts] for rows, text in pairs]
 
-    def of(self, segments: Sequence[Segment]) -> "Tensor | None":
-        """[B, C, D] features of the units of segments; None without a tok2vec."""
-        if self.tok2vec is None:
-            return None
+    def of(self, segments: Sequence[Segment]) -> "Tensor":
+        """[B, C, D] features of the units of segments."""
         longest = max(1, *(segment.end - segment.start for segment in segments))
         rows = np.zeros((len(segments), longest), dtype=np.int64)
         for place, segment in enumerate(segments):
@@ -90,8 +86,6 @@ class Tok2VecFeatures:
     def backprop(self) -> None:
         """Pass the accumulated gradients to the tok2vec, or zeros, since a shared tok2vec waits for
         all of its listeners."""
-        if self.tok2vec is None:
-            return
         gathered = self.vectors.grad
         if gathered is None:
             gathered = self.vectors.new_zeros(self.vectors.shape)

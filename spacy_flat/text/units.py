@@ -80,11 +80,6 @@ class Units:
         return cls(unit, lower_capitals(doc.text), *token_ends(doc))
 
     @classmethod
-    def characters(cls, text: str) -> Units:
-        places = np.arange(len(text))
-        return cls("char", text, places, places + 1)
-
-    @classmethod
     def visible_characters(cls, text: str) -> Units:
         """The characters of a text, except those of zero width."""
         places = np.arange(len(text))

@@ -116,7 +116,9 @@ class Trainer:
         self.workers, self.checkpoint_steps = workers, checkpoint_steps
         filled = nlp.config.interpolate()
         seed = filled["training"]["seed"]
-        self.progress = self._begun(seed) if saved is None else saved.progress
+        if seed is None:  # all workers draw the same
+            seed = workers.all_gather(random.SystemRandom().randrange(2**31))[0]
+        self.progress = Progress(seed) if saved is None else saved.progress
         self.started = perf_counter() - self.progress.seconds
         # Like spaCy: some of the functions that it resolves may draw random numbers.
         fix_random_seed(self.progress.seed)
@@ -133,11 +135,6 @@ class Trainer:
         batches = create_train_batches(nlp, train_corpus, batcher, max_epochs)
         # Draw past batches again, since the order of an epoch depends on the one before.
         self.batches = islice(with_own_randomness(batches), self.progress.steps, None)
-
-    def _begun(self, seed: int | None) -> Progress:
-        """All workers use the same seed, even if none is given."""
-        chosen = random.SystemRandom().randrange(2**31) if seed is None else seed
-        return Progress(self.workers.all_gather(chosen)[0])
 
     def steps(self) -> Iterator[Info]:
         """Train. Yields what `spacy train` passes to its logger after each step, and whether the

@@ -11,7 +11,7 @@ from thinc.types import Floats2d, Ragged
 
 from ..errors import Errors
 from ..text.tok2vec import Tok2Vec, require_read
-from ..util.options import needed
+from ..util.options import require_installed
 from .options import CharacterTransformerOptions
 from .pieces import PieceFeaturiser
 
@@ -25,6 +25,7 @@ DataModel = Model[list[Doc], list[Any]]  # of TransformerData
 Settings = dict[str, Any]
 
 TOK2VEC = "spacy-flat.CharacterTok2Vec.v1"
+SPACY_TRANSFORMERS = "A BERT", "spacy_transformers", "spacy-flat[transformers]"
 
 
 def build_character_transformer(
@@ -43,7 +44,7 @@ def build_character_transformer(
 
     Raises ImportError (F030) where spacy-transformers is not installed.
     """
-    _require_spacy_transformers()
+    require_installed(*SPACY_TRANSFORMERS)
     from ..nn.encoder_shim import EncoderShim
     from ..nn.model import CheckedModel
     from .network import CharacterTransformer
@@ -74,7 +75,7 @@ def build_character_listener(upstream: str = "*", grad_factor: float = 1.0) -> T
 
     Raises ImportError (F030) as above.
     """
-    _require_spacy_transformers()
+    require_installed(*SPACY_TRANSFORMERS)
     from spacy_transformers.layers import TransformerListener
 
     return character_vectors(TransformerListener(upstream), grad_factor)
@@ -154,8 +155,7 @@ def forward(
     pieces = featuriser.read(docs, options)
     batches = featuriser.batches(pieces, options.batch_size)
     vectors, pass_back = _shim(model).compute(
-        lambda network: network(batches, len(pieces.ids))[pieces.of_characters],
-        is_train=is_train,
+        lambda network: network(batches, len(pieces.ids))[pieces.of_characters], is_train=is_train
     )
 
     def backprop(gradient: "FullTransformerBatch") -> list[Doc]:
@@ -210,8 +210,3 @@ def take_vectors(
         return backprop([data_of_gradient(g * factor, data) for g, data in pairs if len(g)])
 
     return vectors, backward
-
-
-def _require_spacy_transformers() -> None:
-    with needed("A BERT", "spacy-transformers", "transformers"):
-        import spacy_transformers  # noqa: F401

@@ -26,9 +26,7 @@ class CharacterTransformerOptions(Options):
         min=1,
     )
     overlap: int = option(
-        128,
-        "pieces that two windows share if they split a sentence; at most half of window",
-        min=0,
+        128, "pieces that two windows share if they split a sentence; at most half of window", min=0
     )
     batch_size: int = option(1024, "pieces in a batch, with padding, in prediction", min=1)
     bfloat16: bool = option(

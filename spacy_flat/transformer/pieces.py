@@ -163,7 +163,7 @@ class PieceFeaturiser(TextFeaturiser):
         kept[Units.visible_characters(text).starts] = True
         kept &= in_token | (ids != self.unknown)
         owners = np.where(kept, np.cumsum(kept) - 1, -1)
-        units = Units.characters("".join(compress(text, kept)))
+        units = Units.visible_characters("".join(compress(text, kept)))
         segments = split_units(0, units, options.window, options.overlap)
         return ids[kept], owners, [(each.start, each.end) for each in segments]
 

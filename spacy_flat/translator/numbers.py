@@ -1,8 +1,6 @@
 """What English writes otherwise or alike: numbers, dates, times, scores and sums of money; words in
 Latin letters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from datetime import date

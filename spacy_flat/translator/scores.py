@@ -14,7 +14,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
 
-from ..util.options import needed
+from ..util.options import require_installed
 
 SCORED_ONLY = "translation_scored_only"  # in doc.user_data
 _KEY = "translation_ents"  # in doc.user_data
@@ -52,9 +52,10 @@ def score_translations(
     ]
     if not pairs:
         return {"bleu": None, "chrf": None}
-    with needed("Scoring translations", "sacrebleu", "translation"):
-        from sacrebleu.metrics.bleu import BLEU
-        from sacrebleu.metrics.chrf import CHRF
+    require_installed("Scoring translations", "sacrebleu", "spacy-flat[translation]")
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
     found, references = ([pair[side] for pair in pairs] for side in (0, 1))
     scores: dict[str, Any] = {}
     for name, metric in (("bleu", BLEU(tokenize=tokenize)), ("chrf", CHRF())):
@@ -114,7 +115,5 @@ def _set_ents(doc: Doc, ents: Iterable[TranslationEnt]) -> None:
     doc.user_data[_KEY] = tuple(map(tuple, ents))
 
 
-if not Doc.has_extension("translation"):
-    Doc.set_extension("translation", default=None)
-if not Doc.has_extension("translation_ents"):
-    Doc.set_extension("translation_ents", getter=_get_ents, setter=_set_ents)
+Doc.set_extension("translation", default=None, force=True)
+Doc.set_extension("translation_ents", getter=_get_ents, setter=_set_ents, force=True)

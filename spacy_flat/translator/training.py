@@ -1,7 +1,5 @@
 """Pairs of texts for training, with placeholders for names that stand on both sides."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterable, Sequence

@@ -5,7 +5,7 @@ import lzma
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,9 +28,15 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     can't be read or unpacked to its end.
     """
     number = 0
-    with reading(path, lambda: number), open_file(path) as stream:
-        for number, line in enumerate(stream, 1):
-            yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+    require_exists(path)
+    if path.is_dir():
+        raise IsADirectoryError(Errors.F002.format(path=path))
+    try:
+        with open_file(path) as stream:
+            for number, line in enumerate(stream, 1):
+                yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise ValueError(Errors.F003.format(path=path, line=number + 1, reason=error)) from error
 
 
 def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -41,18 +47,6 @@ def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """
     for number, raw in read_lines(path):
         yield number, decode(raw, path, number).rstrip("\r\n").lstrip("\ufeff")
-
-
-@contextmanager
-def reading(path: Path, done: Callable[[], int]) -> Iterator[None]:
-    """Raise errors as in `read_lines`; done: gives the number of lines read."""
-    require_exists(path)
-    if path.is_dir():
-        raise IsADirectoryError(Errors.F002.format(path=path))
-    try:
-        yield
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise ValueError(Errors.F003.format(path=path, line=done() + 1, reason=error)) from error
 
 
 def require_exists(*paths: Path) -> None:

@@ -2,9 +2,9 @@
 of functions."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from types import NoneType
@@ -104,8 +104,7 @@ class Options:
         defaults of options that are newer."""
         saved = {each.name: each.default for each in fields(self)} | self.retired | dict(saved)
         for name, value in (self.fixed() | self.retired).items():
-            # JSON and msgpack make lists of tuples.
-            if _plain(saved[name]) != _plain(value):
+            if plain(saved[name]) != plain(value):
                 words = {"block": self.block, "name": name, "value": value, "saved": saved[name]}
                 raise ValueError(Errors.F307.format(**words))
 
@@ -173,15 +172,11 @@ def require_string(value: object) -> str:
     return value
 
 
-@contextmanager
-def needed(what: str, module: str, extra: str) -> Iterator[None]:
-    """For imports of an optional package. Raises ModuleNotFoundError (F030) without it, which says
-    which extra to install."""
-    try:
-        yield
-    except ImportError as error:
-        words = {"module": module, "package": f"spacy-flat[{extra}]"}
-        raise ModuleNotFoundError(Errors.F030.format(what=what, **words)) from error
+def require_installed(what: str, module: str, package: str) -> None:
+    """Raises ModuleNotFoundError (F030) without an optional module, which `package` installs."""
+    if find_spec(module) is None:
+        words = {"what": what, "module": module, "package": package}
+        raise ModuleNotFoundError(Errors.F030.format(**words))
 
 
 def _in_words(kind: Any) -> str:
@@ -216,5 +211,6 @@ def _is_a(value: Any, kind: Any) -> bool:
     return isinstance(value, numbers) and abs(plain) <= sys.float_info.max
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """The value as in JSON and msgpack."""
     return list(value) if isinstance(value, tuple) else value

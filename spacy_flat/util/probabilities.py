@@ -1,17 +1,15 @@
 """Probabilities: log-softmax without torch, calibration, and the best combinations of choices."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from .arrays import Bools, Float64s, Floats
 
 T = TypeVar("T")
-
-Chain = tuple[float, Any]  # a score, and a linked list from the last choice to the first
 
 BINS = 10  # of equal width
 
@@ -56,18 +54,9 @@ def best_combinations(
 ) -> list[tuple[float, list[T]]]:
     """The n combinations of one choice from each part with the highest sums of scores, best first,
     with these sums."""
-    chains: list[Chain] = [(0.0, None)]
+    found: list[tuple[float, list[T]]] = [(0.0, [])]
     for choices in parts:
-        longer = (
-            (total + score, (choice, before))
-            for total, before in chains
-            for score, choice in choices
-        )
-        chains = nlargest(n, longer, key=lambda chain: chain[0])
-    return [(total, list(_links(last))[::-1]) for total, last in chains]
-
-
-def _links(last: Any) -> Iterator[Any]:
-    while last is not None:
-        choice, last = last
-        yield choice
+        longer = ((total + score, own, each) for total, own in found for score, each in choices)
+        best = nlargest(n, longer, key=lambda chain: chain[0])
+        found = [(total, [*own, each]) for total, own, each in best]
+    return found

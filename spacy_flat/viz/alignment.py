@@ -1,8 +1,6 @@
 """The attention between two texts as SVG: the units of the left text above, those of the right
 text below, and a line between two units, the darker the more they attend to each other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

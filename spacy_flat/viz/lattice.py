@@ -1,8 +1,6 @@
 """The lattice over a text as SVG: the text in lines, and below its characters a bar for each
 word and entity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

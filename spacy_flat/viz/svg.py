@@ -1,7 +1,5 @@
 """Elements of pictures, as strings of SVG. What they show is escaped here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from html import escape
 from unicodedata import east_asian_width

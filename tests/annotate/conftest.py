@@ -1,7 +1,5 @@
 """Pipelines that find 重庆, and runs without Ray."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

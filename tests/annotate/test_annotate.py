@@ -1,7 +1,5 @@
 """What is read and what is written, which rows fail, and how an interrupted run continues."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -1,7 +1,5 @@
 """On a real Ray: a process dies, and every row is there once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

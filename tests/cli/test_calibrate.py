@@ -1,7 +1,5 @@
 """`python -m spacy flat calibrate`."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`python -m spacy flat compact`."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands with a pipeline that was saved with a device that this machine does not have."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

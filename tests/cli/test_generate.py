@@ -1,7 +1,5 @@
 """What the commands do with a pipeline that writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -44,8 +42,7 @@ def test_an_acrostic(poems_pipeline: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "lengths"),
-    [("五律", [6] * 8), ("3x4", [5] * 3), ("2×2", [3] * 2)],
+    ("form", "lengths"), [("五律", [6] * 8), ("3x4", [5] * 3), ("2×2", [3] * 2)]
 )
 def test_forms(poems_pipeline: Path, form: str, lengths: list[int]) -> None:
     output = run("generate", poems_pipeline, "--form", form, "--prompt", "白日", "-n", 2)

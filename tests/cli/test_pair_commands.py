@@ -1,7 +1,5 @@
 """What the commands show of a pipeline that compares pairs of texts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`flat translate`: translations and their entities."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

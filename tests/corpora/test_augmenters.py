@@ -1,7 +1,5 @@
 """Augmenters of entities: the text changes as meant, and all gold annotation follows it."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Column files: what is read from every scheme, and what is said of every defect."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From a file to a DocBin: formats, paths, options, and Docs as spaCy sees them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Docs whose tokens are given."""
 
-from __future__ import annotations
-
 from time import process_time
 
 import pytest

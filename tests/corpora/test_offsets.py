@@ -1,7 +1,5 @@
 """JSON with character offsets: what is read, and what is said of every defect."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

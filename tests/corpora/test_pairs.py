@@ -1,7 +1,5 @@
 """Pairs of texts and translations: what tables become, and what is wrong by file and line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -97,11 +95,7 @@ def test_quotes(tmp_path: Path) -> None:
     ],
 )
 def test_defects(tmp_path: Path, form: str, line: str, message: str) -> None:
-    good = {
-        "parallel-tsv": "他\tHe",
-        "pairs-tsv": "甲\t乙\t1",
-        "pairs-csv": "甲,乙,1",
-    }
+    good = {"parallel-tsv": "他\tHe", "pairs-tsv": "甲\t乙\t1", "pairs-csv": "甲,乙,1"}
     with pytest.raises(ValueError, match=message):
         convert(tmp_path, f"{good[form]}\n{line}\n{good[form]}\n", format=form)
 

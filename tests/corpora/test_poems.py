@@ -1,7 +1,5 @@
 """Poems: what files become, and what is wrong with them by file and line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The real corpora, where they are at hand: all is read, and their defects are the known ones."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

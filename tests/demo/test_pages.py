@@ -1,7 +1,5 @@
 """The demo page without a browser: the command, its inputs and what it shows."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

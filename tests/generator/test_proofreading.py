@@ -60,11 +60,7 @@ def gains(nlp: Language, text: str, margin: float) -> Iterator[Suspicious]:
 @pytest.mark.parametrize("margin", [1.0, 9.0, -9.0])
 @pytest.mark.parametrize("piece_length", [5, 100])
 def test_gains_are_those_of_whole_texts(
-    kind: Language,
-    copy_of: Copy,
-    piece_length: int,
-    margin: float,
-    monkeypatch: pytest.MonkeyPatch,
+    kind: Language, copy_of: Copy, piece_length: int, margin: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proofreading, "MARGIN", margin)
     nlp = copy_of(kind, piece_length=piece_length)

@@ -3,12 +3,7 @@ from pathlib import Path
 import pytest
 from spacy.util import registry
 
-from spacy_flat.lexicon import (
-    Entry,
-    Lexicon,
-    read_words,
-    readers,
-)
+from spacy_flat.lexicon import Entry, Lexicon, read_words, readers
 from spacy_flat.lexicon.readers import jieba_lexicon
 from spacy_flat.lexicon.word_lists import cedict_words
 
@@ -52,11 +47,7 @@ def test_a_user_dictionary_of_jieba(path: Path):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "人和药店 ORG",
-        "人和药店 5 ORG\n新川公司 ORG",
-        "人和药店  ORG\r\nNew York LOC\n新川公司 ORG",
-    ],
+    ["人和药店 ORG", "人和药店 5 ORG\n新川公司 ORG", "人和药店  ORG\r\nNew York LOC\n新川公司 ORG"],
 )
 def test_types_of_a_pipeline_after_a_space(path: Path, text: str):
     path.write_text(text, "utf-8")

@@ -21,7 +21,7 @@ from spacy_flat.nn.optimizers import AdamW
 Span = tuple[int, int, str]
 Copy = Callable[..., Language]
 
-DROPOUTS = ("embed", "lattice", "output", "ff", "attention", "key", "word")
+DROPOUTS = ("embed", "lattice", "output", "ff", "key", "word")
 NETWORK = {"num_heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
 TINY = {"model": {"network": NETWORK, "lattice": {"embed_width": 16, "gazetteer_rate": 0.0}}}
 

@@ -21,7 +21,7 @@ def spans_of(tags: TagSet, path: Sequence[int]) -> list[tuple[int, int, str]]:
     """The entities (start, end, label) of a legal tag sequence."""
     spans: list[tuple[int, int, str]] = []
     for place, tag in enumerate(path):
-        if tags.continues[tag]:
+        if tags.names[tag][0] in "IE":
             start, _, label = spans.pop()
             spans.append((start, place + 1, label))
         elif tag != OUTSIDE:

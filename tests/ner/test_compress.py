@@ -7,10 +7,7 @@ import pytest
 import torch
 from spacy.language import Language
 
-from spacy_flat.compress.compactor import (
-    Compactor,
-    size_on_disk,
-)
+from spacy_flat.compress.compactor import Compactor, size_on_disk
 
 from .conftest import TEXTS, Copy, examples_of, flat
 

@@ -162,11 +162,10 @@ def test_added_labels_alone_are_learnt(order: str, trained: Language, copy_of: C
     assert {"classify.weight", "crf.transitions", "branches.0.classify.weight"} <= changed
 
 
-@pytest.mark.parametrize("scheme", ["BIOES", "BIO"])
-def test_rare_tags(scheme: Any) -> None:
-    options = TENEROptions(num_heads=1, head_dim=4, scheme=scheme)
+def test_rare_tags() -> None:
+    options = TENEROptions(num_heads=1, head_dim=4)
     network = TENER(options, TENER.sizes_class(labels=["X", "Y", "Z"], chars=Table(2, 2, 4)))
-    crf, n = network.crf, len(TagSet(["X"], scheme))
+    crf, n = network.crf, len(TagSet(["X"]))
     scores = (network.classify.weight, network.classify.bias, crf.starts, crf.ends, crf.transitions)
     for each in scores:
         torch.nn.init.normal_(each)

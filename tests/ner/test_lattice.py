@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spacy_flat.ner.constraints import SpanConstraints
 from spacy_flat.ner.lattice import REQUIRED, Arcs, Lattice, Scores
-from spacy_flat.ner.tags import Scheme, TagSet
+from spacy_flat.ner.tags import TagSet
 from spacy_flat.text.units import EntitySpan
 
 from .paths import legal_paths, spans_of
@@ -24,9 +24,9 @@ Span = tuple[int, int, str]
 class Case:
     """A random segment with constraints, after another one that has none."""
 
-    def __init__(self, seed: int, scheme: Scheme, n: int, labels: dict[str, list[str]]) -> None:
+    def __init__(self, seed: int, n: int, labels: dict[str, list[str]]) -> None:
         noise = self.noise = np.random.default_rng(seed)
-        tags = self.tags = TagSet(LABELS, scheme)
+        tags = self.tags = TagSet(LABELS)
         K = len(tags)
         self.n, self.labels = n, labels
         self.scores = Scores(
@@ -96,7 +96,6 @@ SAME = {label: [label] for label in LABELS}
 cases = st.builds(
     Case,
     st.integers(0, 10**6),
-    st.sampled_from(["BIOES", "BIO"]),
     st.sampled_from([1, 2, 3, 4]),
     st.sampled_from([SAME, {"X": ["A", "B"], "C": ["C"]}]),
 )
@@ -129,10 +128,9 @@ def test_best_annotations_and_probabilities(case: Case) -> None:
 
 
 @pytest.mark.parametrize("factor", [10, 40])
-@pytest.mark.parametrize("scheme", ["BIOES", "BIO"])
-def test_scores_that_are_far_apart(scheme: Scheme, factor: float) -> None:
+def test_scores_that_are_far_apart(factor: float) -> None:
     for seed in range(20):
-        case = Case(seed, scheme, 4, SAME)
+        case = Case(seed, 4, SAME)
         case.scores = Scores(*(each * factor for each in case.scores))
         expected = case.annotations()
         total = np.logaddexp.reduce([odds for odds, _ in expected])
@@ -145,7 +143,7 @@ def test_scores_that_are_far_apart(scheme: Scheme, factor: float) -> None:
 
 def plain(n: int, odds: np.ndarray[Any, Any]) -> Lattice:
     """With no scores but these odds."""
-    tags = TagSet(("A",), "BIOES")
+    tags = TagSet(("A",))
     sizes = (1, n, len(tags)), (len(tags),) * 2, (len(tags),), (len(tags),)
     scores = Scores(*(np.zeros(size) for size in sizes))
     return Lattice(tags, scores, np.array([n]), np.array([0]), odds)

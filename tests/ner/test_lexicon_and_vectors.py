@@ -10,16 +10,7 @@ from learning import settle
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.vectors import TextVectors
 
-from .conftest import (
-    GOLD,
-    NETWORK,
-    add_flat,
-    blank,
-    check_known,
-    examples_of,
-    found,
-    lexicon,
-)
+from .conftest import GOLD, NETWORK, add_flat, blank, check_known, examples_of, found, lexicon
 
 
 def vectors_of(*keys: str, width: int = 6) -> TextVectors:

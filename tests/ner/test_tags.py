@@ -1,7 +1,5 @@
 """Spans to tags and back, and which tag sequences are legal."""
 
-from __future__ import annotations
-
 import itertools
 from itertools import pairwise
 
@@ -9,13 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.training.iob_utils import iob_to_biluo, tags_to_entities
+from spacy.training.iob_utils import tags_to_entities
 
-from spacy_flat.ner.tags import Scheme, TagSet
+from spacy_flat.ner.tags import TagSet
 
 from .paths import spans_of
 
-SCHEMES: tuple[Scheme, ...] = ("BIOES", "BIO")
 LABELS = ["PER", "LOC", "ORG"]
 Span = tuple[int, int, str]
 
@@ -32,27 +29,23 @@ def sentences(draw: st.DrawFn) -> tuple[int, list[Span]]:
     return end + draw(st.integers(0, 3)), spans
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@given(sentence=sentences())
-def test_spans_survive_and_spacy_reads_the_same(
-    scheme: Scheme, sentence: tuple[int, list[Span]]
-) -> None:
+@given(sentences())
+def test_spans_survive_and_spacy_reads_the_same(sentence: tuple[int, list[Span]]) -> None:
     length, spans = sentence
-    tags = TagSet(LABELS, scheme)
+    tags = TagSet(LABELS)
     encoded = tags.encode(reversed(spans), length)  # order does not matter
     assert spans_of(tags, encoded.tolist()) == spans
 
     names = [tags.names[tag] for tag in encoded]
     biluo = [name.replace("E-", "L-").replace("S-", "U-") for name in names]
-    read = tags_to_entities(biluo if scheme == "BIOES" else iob_to_biluo(names))
-    assert [(start, last + 1, label) for label, start, last in read] == spans
+    found = [(start, last + 1, label) for label, start, last in tags_to_entities(biluo)]
+    assert found == spans
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
-def test_legal_sequences_are_those_that_stand_for_entities(scheme: Scheme, length: int) -> None:
+def test_legal_sequences_are_those_that_stand_for_entities(length: int) -> None:
     """Every set of spans has one legal sequence, and there are no others."""
-    tags = TagSet(["A", "B"], scheme)
+    tags = TagSet(["A", "B"])
     legal = {
         path
         for path in itertools.product(range(len(tags)), repeat=length)
@@ -80,7 +73,6 @@ def all_segmentations(start: int, length: int) -> list[list[Span]]:
 # Incomplete annotation
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
 @given(
     known=st.sampled_from(
         [[], [(1, 2, "A")], [(0, 2, "B")], [(2, 4, "A")], [(0, 1, "A"), (2, 3, "B")]]
@@ -95,12 +87,12 @@ def all_segmentations(start: int, length: int) -> list[list[Span]]:
     coarse=st.sampled_from([{}, {"A": ["A", "B"]}, {"A": ["B"], "B": ["B", "A"]}]),
 )
 def test_allowed_sequences_are_those_that_agree_with_the_annotation(
-    scheme: Scheme, known: list[Span], unknown: list[Span], coarse: dict[str, list[str]]
+    known: list[Span], unknown: list[Span], coarse: dict[str, list[str]]
 ) -> None:
     """Of all ways to annotate four units: those that have the known entities, with one of the
     labels that theirs stands for, and others only of units that are unknown, or of which their
     label is."""
-    tags = TagSet(["A", "B"], scheme)
+    tags = TagSet(["A", "B"])
     free = {(unit, label) for start, end, label in unknown for unit in range(start, end)}
 
     choices = [

@@ -11,11 +11,7 @@ from spacy_flat.ner.tags import TagSet
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.units import EntitySpan, Segment, Units
 
-from .conftest import (
-    Copy,
-    char_example,
-    flat,
-)
+from .conftest import Copy, char_example, flat
 
 
 def test_losses_add_up_over_updates_and_batches(trained: Language, copy_of: Copy) -> None:
@@ -67,7 +63,7 @@ def test_an_entity_that_is_cut_is_unknown() -> None:
     segments = [Segment(0, 0, 10), Segment(0, 7, 17)]
     annotations = [Annotation(spans, [EntitySpan(15, 17, "")])]
     tags = TagSet(["A", "B"])
-    gold = Gold.of(annotations, [Units.characters("一" * 17)], segments, tags)
+    gold = Gold.of(annotations, [Units.visible_characters("一" * 17)], segments, tags)
     assert gold.n_known == 2
     first, second = (gold.allowed[segment] for segment in segments)
     assert np.flatnonzero(first.all(1)).tolist() == [8, 9]

@@ -1,7 +1,5 @@
 """The CRF against enumeration of all paths, and plain autograd in log space."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator
@@ -12,16 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacy_flat.ner.tags import Scheme, TagSet
+from spacy_flat.ner.tags import TagSet
 from spacy_flat.nn import crf as crf_module
 from spacy_flat.nn.crf import CRF, Tutor
 
-SCHEMES: tuple[Scheme, ...] = ("BIOES", "BIO")
 
-
-def constrained(n_labels: int, scheme: Scheme, seed: int = 0, scale: float = 1.0) -> CRF:
-    """A CRF over a tag scheme with random scores, of forbidden transitions too."""
-    tags = TagSet([f"L{i}" for i in range(n_labels)], scheme)
+def constrained(n_labels: int, seed: int = 0, scale: float = 1.0) -> CRF:
+    """A CRF over the tags of labels with random scores, of forbidden transitions too."""
+    tags = TagSet([f"L{i}" for i in range(n_labels)])
     crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
     return randomised(crf, seed, scale)
 
@@ -138,10 +134,9 @@ def assert_equals_slow(crf: CRF, emissions: Tensor, tags: Tensor, lengths: Tenso
 # Likelihood and gradients
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_marginals_are_those_of_enumeration(scheme: Scheme, n: int) -> None:
-    crf = constrained(2 if scheme == "BIO" else 1, scheme)
+def test_marginals_are_those_of_enumeration(n: int) -> None:
+    crf = constrained(2)
     emissions, _, lengths = batch(crf, [n], scale=2)
     paths = list(legal_paths(crf, n))
     scores = torch.stack([path_score(crf, emissions[0], path) for path in paths]).detach()
@@ -150,25 +145,17 @@ def test_marginals_are_those_of_enumeration(scheme: Scheme, n: int) -> None:
     torch.testing.assert_close(marginals(crf, emissions, lengths)[0], expected)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("scale", [1.0, 40.0, 1000.0])
-def test_long_sequences_equal_plain_autograd(scheme: Scheme, scale: float) -> None:
-    crf = constrained(2, scheme)
+def test_long_sequences_equal_plain_autograd(scale: float) -> None:
+    crf = constrained(2)
     assert_equals_slow(crf, *batch(crf, [60, 33], scale=scale))
 
 
 @settings(max_examples=20, deadline=None)
-@given(
-    scheme=st.sampled_from(SCHEMES),
-    seed=st.integers(0, 2**16),
-    spread=st.floats(1, 160),
-    share=st.sampled_from([0.1, 0.5, 0.9]),
-)
-def test_scaled_form_is_exact_wherever_it_is_chosen(
-    scheme: Scheme, seed: int, spread: float, share: float
-) -> None:
+@given(st.integers(0, 2**16), st.floats(1, 160), st.sampled_from([0.1, 0.5, 0.9]))
+def test_scaled_form_is_exact_wherever_it_is_chosen(seed: int, spread: float, share: float) -> None:
     """Emissions at the ends of the range put the form that works on probabilities to the test."""
-    crf = constrained(3, scheme, seed, scale=0.0)
+    crf = constrained(3, seed, scale=0.0)
     random = torch.Generator().manual_seed(seed)
     shape = (2, 40, len(crf.starts))
     emissions = spread * (torch.rand(shape, generator=random) < share).double()
@@ -188,9 +175,8 @@ def divergence(crf: CRF, first: Tensor, second: Tensor, lengths: Tensor) -> Tens
     return crf.divergence(both, marginals(crf, both, lengths.repeat(2)))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_divergence_is_that_of_all_legal_paths(scheme: Scheme) -> None:
-    crf = constrained(1, scheme).double()
+def test_divergence_is_that_of_all_legal_paths() -> None:
+    crf = constrained(1).double()
     first, _, lengths = batch(crf, [4, 2, 1, 0], scale=2)
     second, *_ = batch(crf, [4, 2, 1, 0], seed=1, scale=2)
     expected = []
@@ -249,17 +235,16 @@ def assert_equals_enumeration(
 
 @settings(max_examples=30, deadline=None)
 @given(
-    scheme=st.sampled_from(SCHEMES),
     lengths=st.lists(st.integers(0, 4), min_size=1, max_size=4),
     seed=st.integers(0, 2**16),
     scale=st.sampled_from([0.0, 1.0, 30.0, 500.0]),
     share=st.sampled_from([0.0, 0.2, 0.6, 1.0]),
 )
 def test_partial_likelihood_and_gradients_equal_enumeration(
-    scheme: Scheme, lengths: list[int], seed: int, scale: float, share: float
+    lengths: list[int], seed: int, scale: float, share: float
 ) -> None:
     """Rows that are known, partly known and unknown, in one batch."""
-    crf = constrained(1 if scheme == "BIOES" else 2, scheme, seed)
+    crf = constrained(1, seed)
     emissions, tags, n = batch(crf, lengths, seed, scale)
     allowed = partly_known(tags, len(crf.starts), share, seed)
     allowed[::3] = known(crf, tags)[::3]
@@ -270,7 +255,7 @@ def test_partial_likelihood_and_gradients_equal_enumeration(
 def test_paths_that_a_mask_keeps_apart_are_both_counted(high: float, width: int) -> None:
     """An entity with an open label: two paths that never meet. One is exp(900) times as probable
     up to the last unit, where only the other may go on."""
-    crf = constrained(2, "BIOES", scale=0.0)
+    crf = constrained(2, scale=0.0)
     names = TagSet(["L0", "L1"]).names
     entities = [
         [names.index(f"{role}-{label}") for role in ("B", *"I" * width, "E")]
@@ -294,7 +279,7 @@ def test_paths_that_a_mask_keeps_apart_are_both_counted(high: float, width: int)
 @pytest.mark.parametrize("rubbish", [math.nan, math.inf, -math.inf, 1e30])
 @pytest.mark.parametrize("scale", [1.0, 1000.0])
 def test_padding_is_not_read(rubbish: float, scale: float) -> None:
-    crf = constrained(2, "BIOES")
+    crf = constrained(2)
     emissions, tags, lengths = batch(crf, [5, 0, 3, 1], scale=scale)
     padded = torch.full((4, 9, len(crf.starts)), rubbish, dtype=torch.float64)
     padded_tags = torch.full((4, 9), -100)
@@ -319,7 +304,7 @@ def test_padding_is_not_read(rubbish: float, scale: float) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
-    crf = constrained(2, "BIOES")
+    crf = constrained(2)
     emissions, tags, lengths = batch(crf, [40, 17], scale=5)
     rounded = emissions.to(dtype).requires_grad_()
     found = log_likelihood(crf, rounded, known(crf, tags), lengths)
@@ -336,7 +321,7 @@ def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
 
 
 def test_a_tutor_says_how_probable_the_allowed_paths_are() -> None:
-    own, other = constrained(1, "BIOES", 1), constrained(1, "BIOES", 2)
+    own, other = constrained(1, 1), constrained(1, 2)
     emissions, tags, lengths = batch(own, [4, 1, 3])
     theirs, _, _ = batch(own, [4, 1, 3], seed=5)
     allowed = known(own, tags) | (torch.rand(*tags.shape, 5) < 0.6)

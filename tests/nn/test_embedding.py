@@ -10,33 +10,21 @@ KEYS = torch.tensor([2, 5])
 VECTORS = torch.tensor([[0.1, -0.2, 0.3], [1.0, 2.0, -3.0]])
 
 
-def table(float16: bool) -> PretrainedEmbedding:
+def table() -> PretrainedEmbedding:
     torch.manual_seed(0)
-    embedding = PretrainedEmbedding(Table(6, 3, 3, float16=float16))
+    embedding = PretrainedEmbedding(Table(6, 3, 3))
     embedding.set_pretrained(KEYS, VECTORS)
     return embedding
 
 
 def test_a_vector_is_pretrained_plus_offset() -> None:
-    embedding = table(False)
-
+    embedding = table()
     with torch.no_grad():
         embedding.offsets.weight[2] = 0.5
 
     assert torch.equal(embedding(KEYS), VECTORS + torch.tensor([[0.5], [0.0]]))
     assert torch.equal(embedding(torch.tensor([6])), torch.zeros(1, 3))  # neither
     assert embedding(torch.tensor([0, 1])).abs().min() > 0  # offsets alone
-
-
-def test_half_precision_halves_the_pretrained_table_alone() -> None:
-    full, half = table(False), table(True)
-
-    assert half.pretrained.dtype == torch.float16
-    assert half.offsets.weight.dtype == torch.float32
-    assert half(KEYS).dtype == torch.float32
-    torch.testing.assert_close(half(KEYS), full(KEYS), rtol=1e-3, atol=0)
-    saved = [len(weights.to_bytes(embedding, {})) for embedding in (full, half)]
-    assert saved[0] - saved[1] >= 7 * 3 * 2 - 16  # the header names another type
 
 
 def test_offsets_without_pretrained_vectors_start_uniform() -> None:
@@ -73,7 +61,7 @@ def test_scales_that_were_saved_in_half_precision_are_loaded() -> None:
 @pytest.mark.parametrize("keys", [[], [5, 2]])
 def test_merging_takes_whole_vectors(keys: list[int], bits: int) -> None:
     """Those of no key, too: then every key is unknown."""
-    other = table(False)
+    other = table()
     kept = torch.tensor(keys, dtype=torch.int64)
     merged = PretrainedEmbedding(Table(len(keys), 0, 3, int8=True))
     merged.merge(other, kept, bits)

@@ -1,7 +1,5 @@
 """The shim of an encoder beneath components, without one."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

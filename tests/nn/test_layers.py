@@ -1,7 +1,5 @@
 """Dropout, the faster linear maps, and encodings of distances."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -66,14 +66,11 @@ def run_torch(
     steps: int = 8,
     size: float = 1.0,
     clip: Callable[[Any], Any] = lambda parameters: None,
-    rates: list[float] | None = None,
 ) -> nn.Module:
     """The same with torch's optimizer, all gradients dense."""
     net = build({"sparse": False})
     optimizer = make(net.parameters())
     for step in range(steps):
-        if rates:
-            optimizer.param_groups[0]["lr"] = rates[step]
         backward(net, step, size=size)
         clip(list(net.parameters()))
         optimizer.step()
@@ -128,16 +125,6 @@ class TestAgainstTorch:
             lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay), size=9.0, clip=clip
         )
         assert_same(run(optimizer, size=9.0, sparse=sparse), theirs)
-
-    def test_schedule(self, sparse: bool, decay: float) -> None:
-        rates = list(islice(warmup(0.1, 3, 8, "linear"), 8))
-        ours = run(
-            SGD(warmup(0.1, 3, 8, "linear"), weight_decay=decay, clip_value=0.0), sparse=sparse
-        )
-        theirs = run_torch(
-            lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay), rates=rates
-        )
-        assert_same(ours, theirs)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load, save
-from thinc.api import Model
 from torch import Tensor, nn
 
 from spacy_flat.nn import network, weights
@@ -42,17 +41,6 @@ CONFIG = {"rows": 7, "width": 4}
 KEYS = torch.tensor([0, 3, 6])
 
 
-def forward(model: Model, keys: Tensor, is_train: bool) -> tuple[Tensor, Any]:
-    shim = model.shims[0]
-    with shim.training() if is_train else shim.predicting():
-        output = shim.module(keys)
-    return output, output.backward
-
-
-def model_of(config: dict[str, Any] | None = None) -> Model:
-    return Model("net", forward, shims=[TorchShim(build, config)])
-
-
 def scores(shim: TorchShim) -> Tensor:
     with shim.predicting():
         return shim.module(KEYS)
@@ -71,16 +59,6 @@ def train(shim: TorchShim, optimizer: Any, steps: int = 1) -> None:
             loss = shim.module(KEYS).pow(2).sum()
         loss.backward()
         shim.finish_update(optimizer)
-
-
-def test_a_saved_model_loads_without_initialize() -> None:
-    model = model_of(CONFIG)
-    loaded = model_of().from_bytes(model.to_bytes())
-    assert same_weights(model.shims[0], loaded.shims[0])
-    assert torch.equal(model.predict(KEYS), loaded.predict(KEYS))
-    assert loaded.shims[0].config == CONFIG
-    for _ in range(5):
-        assert loaded.to_bytes() == model.to_bytes()
 
 
 def test_tied_tensors_are_stored_once_and_stay_tied() -> None:

@@ -1,7 +1,5 @@
 """The parts of published corpora: what they join, leave out and hold out."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fetching: from a local folder or an address, verified, never half a file."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import urllib.request

@@ -1,7 +1,5 @@
 """The split of MSRA from the chunks of the public archive."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from zipfile import ZipFile
 

@@ -1,7 +1,5 @@
 """A small pipeline that has learnt ten pairs by heart, and what it was made of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

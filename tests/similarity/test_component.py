@@ -1,7 +1,5 @@
 """`re2_similarity` in pipelines: added, trained, saved, copied, and given all kinds of texts."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

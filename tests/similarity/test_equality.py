@@ -44,9 +44,7 @@ def test_equal_texts_are_the_same(trained_pairs: Language, monkeypatch: pytest.M
     assert nlp("能开发票吗\x1f能开发票吗").cats == {"different": 0.0, "same": 1.0}
     three = blank()
     other = add_re2(three)
-    three.initialize(
-        lambda: examples_of(three),
-    )
+    three.initialize(lambda: examples_of(three))
     other.positive_label = "different"
     assert other.similarity("退款", "退款") == 1.0
     monkeypatch.setattr(other, "read", None)  # the network isn't asked

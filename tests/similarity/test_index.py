@@ -337,11 +337,7 @@ def test_errors(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
         ("F028.*NoneType", TypeError, lambda: pipe.index(["a", None])),  # type: ignore[list-item]
         ("F330", ValueError, lambda: pipe.index(["a", []])),
         ("F330.*number 1", ValueError, lambda: pipe.index(["a", ["b", " "]])),
-        (
-            "F335.*1 .* 2 answers",
-            ValueError,
-            lambda: pipe.index(["如何退款"], ["三天内", ""]),
-        ),
+        ("F335.*1 .* 2 answers", ValueError, lambda: pipe.index(["如何退款"], ["三天内", ""])),
         ("F028.*NoneType", TypeError, lambda: pipe.index(["a"], [None])),  # type: ignore[list-item]
         ("F028.*list", TypeError, lambda: pipe.index(["a", [["b"]]])),  # type: ignore[list-item]
         ("F026", TypeError, lambda: pipe.index("怎么退款")),

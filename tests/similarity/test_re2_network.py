@@ -1,7 +1,5 @@
 """RE2 beside a slow reference that follows the paper, one pair after the other."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -146,10 +144,7 @@ def test_gradients_equal_those_of_the_reference() -> None:
     weights = torch.randn(len(PAIRS), 3, dtype=torch.float64)
     found, wanted = (
         torch.autograd.grad((outputs * weights).sum(), list(parameters.values()))
-        for outputs in (
-            network(batch_of(TEXTS, PAIRS)).double(),
-            expected(network, TEXTS, PAIRS),
-        )
+        for outputs in (network(batch_of(TEXTS, PAIRS)).double(), expected(network, TEXTS, PAIRS))
     )
     for name, ours, theirs in zip(parameters, found, wanted, strict=True):
         ours, theirs = (each.to_dense() if each.is_sparse else each for each in (ours, theirs))

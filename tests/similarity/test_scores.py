@@ -1,7 +1,5 @@
 """Scores of pairs, beside scikit-learn's and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from spacy.tokens import Doc

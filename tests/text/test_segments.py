@@ -36,7 +36,7 @@ def annotated(draw: st.DrawFn) -> tuple[str, list[EntitySpan]]:
 
 
 def split(text: str | Units, max_length: int, overlap: int = 0) -> list[Segment]:
-    units = Units.characters(text) if isinstance(text, str) else text
+    units = Units.visible_characters(text) if isinstance(text, str) else text
     return split_units(0, units, max_length, overlap)
 
 
@@ -136,7 +136,7 @@ def test_where_two_segments_meet(
 
 @given(st.lists(texts | st.just(" " * 100 + "\n" * 100 + "在重庆" + " " * 100)))
 def test_all_but_white_space_is_in_segments(texts: list[str]) -> None:
-    segments = split_texts([Units.characters(text) for text in texts], 7)
+    segments = split_texts([Units.visible_characters(text) for text in texts], 7)
     read = {(part.text, place) for part in segments for place in range(part.start, part.end)}
     for number, text in enumerate(texts):
         assert {(number, i) for i, each in enumerate(text) if not each.isspace()} <= read

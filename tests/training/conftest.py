@@ -1,7 +1,5 @@
 """Small trainings, described by a config as `flat train` reads it."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import multiprocessing
@@ -39,23 +37,13 @@ SIZES = {
     "pairs": {"network": {"hidden": 8}},
     "poems": {"network": {"width": 16}, "text": {"embed_width": 8, "char_min_freq": 1}},
     "translations": {
-        "network": {
-            "width": 16,
-            "num_heads": 2,
-            "ff_width": 16,
-            "encoder_layers": 1,
-            "decoder_layers": 1,
-        },
+        "network": {"width": 16, "num_heads": 2, "ff_width": 16}
+        | {"encoder_layers": 1, "decoder_layers": 1},
         "text": {"char_min_freq": 1, "target_pieces": 300},
     },
 }
-FACTORIES = {
-    "ner": "flat_ner",
-    "tener": "tener_ner",
-    "pairs": "re2_similarity",
-    "poems": "char_generator",
-    "translations": "seq2seq_translator",
-}
+FACTORIES = {"ner": "flat_ner", "tener": "tener_ner", "pairs": "re2_similarity"}
+FACTORIES |= {"poems": "char_generator", "translations": "seq2seq_translator"}
 
 ALONE = Workers()
 

@@ -1,7 +1,5 @@
 """A training that is killed goes on with the same result."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Several workers train as one would."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

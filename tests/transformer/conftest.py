@@ -1,7 +1,5 @@
 """A tiny BERT with random weights, and pipelines that have it beneath."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

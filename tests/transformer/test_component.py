@@ -1,7 +1,5 @@
 """Components over a transformer: what they learn, share, save and pass back."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any
@@ -16,16 +14,7 @@ from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
 from spacy.language import Language
 from spacy.training import Example
 
-from .conftest import (
-    LISTENER,
-    STOCK,
-    add_ner,
-    add_transformer,
-    learn,
-    make,
-    save_encoder,
-    start,
-)
+from .conftest import LISTENER, STOCK, add_ner, add_transformer, learn, make, save_encoder, start
 
 PATH = ["model.tok2vec"]
 

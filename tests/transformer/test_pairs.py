@@ -1,7 +1,5 @@
 """`re2_similarity` over a BERT: each text of a pair is read alone, in training as in prediction."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One piece a character, and windows over long texts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Components that share an encoder, in steps that teach some of them nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ner.conftest import TEXTS, blank

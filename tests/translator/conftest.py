@@ -1,7 +1,5 @@
 """A small pipeline that has learnt a few pairs by heart, and what it was made of."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache

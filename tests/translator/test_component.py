@@ -1,7 +1,5 @@
 """`seq2seq_translator` in a pipeline: what it writes."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -15,15 +13,7 @@ from spacy.util import fix_random_seed
 
 from spacy_flat.text.units import HAN
 
-from .conftest import (
-    NAMES,
-    Copy,
-    add,
-    blank,
-    examples_of,
-    translator,
-    with_ents,
-)
+from .conftest import NAMES, Copy, add, blank, examples_of, translator, with_ents
 
 AMAZON = Path(__file__).parents[2] / "assets/demo_parallel/amazon.tsv"
 

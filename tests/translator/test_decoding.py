@@ -39,11 +39,7 @@ def log_prob_of_next(network: Seq2Seq, source: Ints, written: list[int]) -> torc
 
 
 def allowed(
-    network: Seq2Seq,
-    source: Source,
-    how: BeamSearch,
-    written: list[int],
-    log_probs: torch.Tensor,
+    network: Seq2Seq, source: Source, how: BeamSearch, written: list[int], log_probs: torch.Tensor
 ) -> set[int]:
     """The keys that may come next. Where a sentence would end before all of its names are written,
     one of these comes next."""

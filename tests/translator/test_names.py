@@ -1,7 +1,5 @@
 """Names: what a list may hold, what is written in pinyin, and which names of a text are known."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """What is carried through comes out exactly once, whatever the network, which here has learnt
 nothing; numbers as English writes them; how names join the text around them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

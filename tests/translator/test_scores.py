@@ -1,7 +1,5 @@
 """BLEU and chrF are sacrebleu's."""
 
-from __future__ import annotations
-
 import pytest
 import sacrebleu
 import spacy

@@ -1,7 +1,5 @@
 """How texts are cut into parts that are translated one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

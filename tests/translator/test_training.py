@@ -1,8 +1,6 @@
 """Learning: the loss, its gradient, placeholders of training pairs, and what a network is built
 for."""
 
-from __future__ import annotations
-
 import random
 from functools import partial
 from pathlib import Path

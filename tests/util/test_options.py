@@ -1,7 +1,5 @@
 """Blocks of options as a config has them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

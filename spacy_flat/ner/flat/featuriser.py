@@ -46,19 +46,14 @@ class LatticeFeaturiser(SegmentFeaturiser):
     """
 
     options: LatticeOptions
-    lexicon: Lexicon
-    chars: TableVocab
-    bigrams: TableVocab
-    words: TableVocab
-    n_types: int
+    lexicon: Lexicon = field(default_factory=Lexicon)
+    chars: TableVocab = field(default_factory=TableVocab.empty)
+    bigrams: TableVocab = field(default_factory=TableVocab.empty)
+    words: TableVocab = field(default_factory=TableVocab.empty)
+    n_types: int = 0
     name_types: Sequence[int] = ()
     gazetteer: Gazetteer | None = None  # for training
     _warned: set[str] = field(default_factory=set, init=False, repr=False)
-
-    @classmethod
-    def empty(cls, options: LatticeOptions) -> "LatticeFeaturiser":
-        none = TableVocab.empty()
-        return cls(options, Lexicon(), none, none, none, 0)
 
     @property
     def unit(self) -> Literal["char"]:

@@ -20,6 +20,5 @@ def build_flat_model(
     from ...nn.model import make_model
     from .network import FLAT
 
-    featuriser = LatticeFeaturiser.empty(lattice)
     build = partial(FLAT.from_config, network)
-    return make_model("flat", predict, network, featuriser, build, tok2vec)
+    return make_model("flat", predict, network, LatticeFeaturiser(lattice), build, tok2vec)

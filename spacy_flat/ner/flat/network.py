@@ -89,27 +89,14 @@ class FLAT(TaggingNetwork):
             nn.Embedding(features[name], width) for name in options.word_features
         )
         self.positions = Positions(width)
-        self.fusions = nn.ModuleList(
-            FourDistances(width, options.fusion)
-            for _ in range(1 if options.share_fusion else options.layers)
-        )
-        self.r_projs = nn.ModuleList(
-            nn.Linear(width, width) if options.r_proj else nn.Identity()
-            for _ in range(options.layers)
-        )
+        self.fusions = nn.ModuleList([FourDistances(width, options.fusion)])  # as in saved weights
+        self.r_projs = nn.ModuleList(nn.Linear(width, width) for _ in range(options.layers))
         self.layers = nn.ModuleList(
-            make_layer(
-                options,
-                residual=options.residual,
-                q_proj=options.q_proj,
-                v_proj=options.v_proj,
-                out_proj=options.attn_ff,
-            )
-            for _ in range(options.layers)
+            make_layer(options, residual=options.residual) for _ in range(options.layers)
         )
         self.lattice_dropout = Dropout(options.lattice_dropout)
         self._kept: tuple[Version, Tensor] | None = None  # by `_encode_characters`
-        parts = (self.fusions[-1], self.r_projs[-1])
+        parts = (self.fusions[0], self.r_projs[-1])
         self._encoding_weights = [weight for part in parts for weight in part.parameters()]
         self.initialise_linears()
         # The features of type, length and frequency start small compared with the vector.
@@ -178,12 +165,11 @@ class FLAT(TaggingNetwork):
         """Encodings [H, d, S, N] of a query to keys of S lengths, their heads at the N distances
         from -reach to reach."""
         options, S = self.options, len(key_lengths)
-        fusion = self.fusions[layer if len(self.fusions) > 1 else 0]
         farthest = reach + max(query_length, int(key_lengths[-1])) - 1
         rows = four_distances(query_length, key_lengths, reach) + farthest
-        fused = self.r_projs[layer](fusion(self.positions(farthest), self.to_tensor(rows)))
-        encodings: Tensor = fused.view(S, -1, options.num_heads, options.head_dim)
-        return encodings.permute(2, 3, 0, 1)
+        fused = self.fusions[0](self.positions(farthest), self.to_tensor(rows))
+        projected: Tensor = self.r_projs[layer](fused)
+        return projected.view(S, -1, options.num_heads, options.head_dim).permute(2, 3, 0, 1)
 
     def _encode_characters(self, lengths: Ints, reach: int) -> Tensor:
         """As `_encode`, for characters in the last layer. Prediction keeps the encodings for all

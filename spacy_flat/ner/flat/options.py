@@ -17,11 +17,11 @@ class FLATOptions(NetworkOptions):
     """Options of the FLAT network, in the terms of Li et al. (ACL 2020)."""
 
     block: ClassVar[str] = "flat_ner, model.network"
-    retired: ClassVar[dict[str, Any]] = {
+    retired: ClassVar[dict[str, Any]] = NetworkOptions.retired | {
         "mask": "none",
-        "absolute_positions": False,
-        "learnable_positions": False,
-        "pos_norm": False,
+        **dict.fromkeys(("absolute_positions", "learnable_positions", "pos_norm"), False),
+        **dict.fromkeys(("share_fusion", "q_proj", "v_proj", "r_proj"), True),
+        "attn_ff": False,
     }
 
     fusion: Fusion = option(
@@ -30,11 +30,6 @@ class FLATOptions(NetworkOptions):
         "of all four (ff, as in the paper) or of two of them (ff_two, as in the released code)",
         fixed=True,
     )
-    share_fusion: bool = option(True, "use the same fusion in all layers", fixed=True)
-    q_proj: bool = option(True, "project the queries of the attention", fixed=True)
-    v_proj: bool = option(True, "project the values of the attention", fixed=True)
-    r_proj: bool = option(True, "project the relative encodings", fixed=True)
-    attn_ff: bool = option(False, "project the output of the attention", fixed=True)
     residual: bool = option(
         True,
         "add a sublayer's input to its output, as in the paper but not in the released code",
@@ -70,13 +65,8 @@ class LatticeOptions(SegmentOptions, UnitOptions):
 
 flat_options = options_factory(
     FLATOptions,
-    "layers",
-    "num_heads",
-    "head_dim",
-    "embed_dropout",
-    "lattice_dropout",
-    "output_dropout",
-    "r_drop",
+    *("layers", "num_heads", "head_dim"),
+    *("embed_dropout", "lattice_dropout", "output_dropout", "r_drop"),
 )
 lattice_options = options_factory(
     LatticeOptions, "gazetteer_rate", "min_freq", "max_length", "batch_size"

@@ -31,15 +31,10 @@ class SequenceFeaturiser(SegmentFeaturiser):
     """
 
     options: SequenceOptions
-    chars: TableVocab
-    bigrams: TableVocab
-    words: TableVocab
+    chars: TableVocab = field(default_factory=TableVocab.empty)
+    bigrams: TableVocab = field(default_factory=TableVocab.empty)
+    words: TableVocab = field(default_factory=TableVocab.empty)
     simplifier: Simplifier = field(default_factory=Simplifier)
-
-    @classmethod
-    def empty(cls, options: SequenceOptions) -> "SequenceFeaturiser":
-        none = TableVocab.empty()
-        return cls(options, none, none, none)
 
     @property
     def unit(self) -> Unit:
@@ -115,7 +110,6 @@ def build_vocabulary(
 
     vectors: of characters and bigrams, or of words.
     """
-    none = TableVocab.empty()
     read = [text.visible if options.unit == "char" else text.text for text in texts]
     simplifier = Simplifier.of(read)
     characters = list(map(simplifier, read))
@@ -123,10 +117,12 @@ def build_vocabulary(
     if options.unit == "token":
         strings = (simplifier(word) for text in texts for word in text.strings(0, len(text)))
         words = NewTable.of_words(strings, word_vectors, options)
-        featuriser = SequenceFeaturiser(options, chars.vocab, none, words.vocab, simplifier)
+        featuriser = SequenceFeaturiser(
+            options, chars.vocab, words=words.vocab, simplifier=simplifier
+        )
         return Vocabulary(featuriser, {"words": words})
     bigrams = NewTable.of_characters(characters, bigram_vectors, options, 2)
-    featuriser = SequenceFeaturiser(options, chars.vocab, bigrams.vocab, none, simplifier)
+    featuriser = SequenceFeaturiser(options, chars.vocab, bigrams.vocab, simplifier=simplifier)
     used = {"chars": options.characters, "bigrams": options.bigrams}
     tables = {"chars": chars, "bigrams": bigrams}
     return Vocabulary(featuriser, {name: tables[name] for name in tables if used[name]})

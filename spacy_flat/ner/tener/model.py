@@ -21,6 +21,5 @@ def build_tener_model(
     from ...nn.model import make_model
     from .network import TENER
 
-    featuriser = SequenceFeaturiser.empty(sequence)
     build = partial(TENER.from_config, network)
-    return make_model("tener", predict, network, featuriser, build, tok2vec)
+    return make_model("tener", predict, network, SequenceFeaturiser(sequence), build, tok2vec)

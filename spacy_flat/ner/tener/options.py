@@ -22,7 +22,7 @@ class TENEROptions(NetworkOptions):
     """
 
     block: ClassVar[str] = "tener_ner, model.network"
-    retired: ClassVar[dict[str, Any]] = {
+    retired: ClassVar[dict[str, Any]] = NetworkOptions.retired | {
         "attention": "relative",
         "case_features": True,
         "char_heads": 3,

@@ -38,7 +38,7 @@ def make_encoder(lexicon: Lexicon | None = None, **options: Any) -> LatticeFeatu
 
 def batches_of(encoder: LatticeFeaturiser, texts: list[str]) -> list[LatticeBatch]:
     segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
-    return list(encoder.batches([Units.characters(text) for text in texts], segments))
+    return list(encoder.batches([Units.visible_characters(text) for text in texts], segments))
 
 
 def rows_of(batches: list[LatticeBatch]) -> Iterator[tuple[Segment, dict[str, list[Any]]]]:

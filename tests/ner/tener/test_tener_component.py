@@ -16,18 +16,9 @@ from spacy_flat.ner.tener.component import TenerEntityRecognizer
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.vectors import TextVectors
 
-from ..conftest import (
-    GOLD,
-    TEXTS,
-    Span,
-    blank,
-    char_example,
-    check_known,
-    examples_of,
-    spans_of,
-)
+from ..conftest import GOLD, TEXTS, Span, blank, char_example, check_known, examples_of, spans_of
 
-DROPOUTS = ("embed", "output", "ff", "attention", "key")
+DROPOUTS = ("embed", "output", "ff", "key")
 NETWORK = {"num_heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
 
 ENGLISH = [
