@@ -134,6 +134,8 @@ F166 {name}: no component to show, only others than this package's: {components}
 F169 {path}: no corpus. Name a .spacy file, a folder of them, or raw texts: .txt, .txt.gz, .txt.xz.
 F170 {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which often replaces a lost
   character. Correct it, drop the poem with --repair, or use --format lines.
+F171 No annotated corpus among {paths}. Give a .spacy file with at least one text, as from
+  `spacy flat convert`: of .txt files nothing is known.
 F173 An acrostic sets the first character of each line. Use either --prompt or --acrostic.
 F174 {option} has no effect on {kind}. Leave it out.
 
@@ -147,7 +149,8 @@ F202 The component has no network yet. Call nlp.initialize(), or load a trained 
 F205 The optimizer has multipliers for {unknown}, but the pipeline's parameter groups are {known}.
   Correct the names in [training.optimizer.multipliers].
 F206 The schedule spacy-flat.warmup.v1 with shape = {shape!r} cannot have warmup_steps = {warmup}
-  and total_steps = {total}: 0 <= warmup_steps < total_steps, unless shape = 'constant'.
+  and total_steps = {total}: 0 <= warmup_steps < total_steps, unless shape = 'constant'. For a short
+  training, also lower warmup_steps in [training.optimizer.learn_rate].
 F207 thinc's RAdam.v1 can't update the networks of this package. Choose another optimizer, with
   spacy-flat.warmup.v1 as learning rate for the same effect.
 
@@ -331,6 +334,9 @@ W307 {name}: the training examples only have entities of the added labels {label
   raw texts in ([corpora.train.paths] of spacy-flat.MixedCorpus.v1), or call nlp.rehearse().
 W308 {name}: only labels that were added since nlp.resume_training() are learnt, not {labels}. To
   correct these, train again from the result.
+W309 {name}: the training examples only have entities of {labels}, which have a branch, but the
+  whole network learns. To train the branch alone, call rehearse_with(model) with the model of the
+  component before these labels were added.
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
 W403 {name}: no component before it finds entities, so it makes up names: 北京 may become "Tokyo".
   Put a recogniser before it: nlp = spacy.load("zh_flat_msra"), then nlp.add_pipe({name!r},

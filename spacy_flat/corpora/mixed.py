@@ -43,7 +43,8 @@ def mixed_corpus(
         lacks.
 
     Raises ValueError for weights of other names, or below 0 (F165), for a `join` that isn't from 0
-    to 1 (F341), for other files (F169), and for a .txt file without texts (F010).
+    to 1 (F341), for other files (F169), for a .txt file without texts (F010), and if no corpus is
+    annotated (F171).
     """
     require_number("join", join, 0, 1)
     weights = weights or {}
@@ -60,6 +61,9 @@ def mixed_corpus(
         corpora = {name: _read(nlp, path, max_length) for name, path in given.items()}
         raw = [name for name, path in given.items() if suffix_of(path) == ".txt"]
         annotated = [examples for name, examples in corpora.items() if name not in raw]
+        if not any(annotated):
+            shown = ", ".join(f"{name} = {path}" for name, path in paths.items())
+            raise ValueError(Errors.F171.format(paths=shown))
         if partial:
             _mark_lacking(nlp, annotated)
         n_raw = sum(weights.get(name, 1.0) * len(corpora[name]) for name in raw)

@@ -113,6 +113,7 @@ class CRFEntityRecognizer(LabelledPipe):
         self._tutor: Any = None  # a copy that `nlp.resume_training` makes
         self._added_labels: set[str] = set()
         self._updates_alone = float("inf")  # with entities of these only; inf: others, too
+        self._updates_of_branch = 0  # with entities of its labels only
         self._optimizer = AdamW(weight_decay=0.0)  # of rehearsals
 
     def _set_tutor(self, model: Any) -> None:
@@ -212,14 +213,16 @@ class CRFEntityRecognizer(LabelledPipe):
     def calibrate(self, examples: Iterable[Example]) -> EntityCalibration:
         """Fit the temperature on held-out examples (Guo et al., 2017), so that the probability of
         an entity shows how often such entities are right. Entities stay the same unless there is a
-        `threshold`. `initialize` resets the temperature.
+        `threshold`. `initialize` resets the temperature. Labels that no example has count as
+        unannotated.
 
         Raises ValueError if no entities are found (F348).
         """
         self.require_initialised()
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.calibrate")
-        gold = [each.mapped(self.label_map) for each in self._gold(examples)]
+        absent = set(self.known_labels) - labels_in(example.reference for example in examples)
+        gold = [each.mapped(self.label_map) for each in self._gold(examples, sorted(absent))]
         emissions = self.model.predict([example.predicted for example in examples])
         report = fit(emissions, network_of(self.model), self._decoding(), gold, self.name)
         self.temperature = report.temperature_after
@@ -350,10 +353,10 @@ class CRFEntityRecognizer(LabelledPipe):
         """Add new labels."""
         labels = labels_in(each.reference for each in examples)
         self.add_labels(sorted(labels - set(self.known_labels)))
-        if old := labels - self._added_labels:
+        if not labels <= self._added_labels:
             self._updates_alone = float("inf")
-            if self.is_initialised and network_of(self.model).trains_last_branch:
-                self._warn_of_old(sorted(old))
+        if self.is_initialised and labels:
+            self._warn_of_branches(labels)
 
     def _extend(self, labels: Sequence[str]) -> None:
         """Add the new ones among labels, which are improbable until they are learnt. With a tutor,
@@ -386,12 +389,22 @@ class CRFEntityRecognizer(LabelledPipe):
             self._added_labels, self._updates_alone = added, 0
         self._rehearsal_model = model
 
-    def _warn_of_old(self, labels: list[str]) -> None:
-        """Warn (W308) once that only added labels are learnt."""
-        if "added" not in self._warned:
-            self._warned["added"] = labels
-            words = {"name": self.name, "labels": ", ".join(labels)}
-            warnings.warn(Warnings.W308.format(**words), stacklevel=5)
+    def _warn_of_branches(self, labels: set[str]) -> None:
+        """Warn once that labels of a batch are not learnt beside added ones (W308), or that not
+        only the branch learns that its labels have (W309)."""
+        network, message = network_of(self.model), Warnings.W308
+        shown = labels - self._added_labels
+        if not network.trains_last_branch:
+            start = network.starts[-1] if network.starts else len(self.known_labels)
+            is_of_branch = labels <= set(self.known_labels[start:])
+            self._updates_of_branch += 1 if is_of_branch else -UPDATES_ALONE
+            shown, message = labels, Warnings.W309
+            if self._updates_of_branch < UPDATES_ALONE:
+                return
+        if shown and "branch" not in self._warned:
+            self._warned["branch"] = sorted(shown)
+            words = {"name": self.name, "labels": ", ".join(sorted(shown))}
+            warnings.warn(message.format(**words), stacklevel=5)
 
     def _warn_of_forgetting(self) -> None:
         """Warn (W307) once if updates have entities of added labels only, and no raw texts."""
@@ -415,8 +428,9 @@ class CRFEntityRecognizer(LabelledPipe):
         ]
         return sum(loss for loss, _ in found), [gradient for _, gradient in found]
 
-    def _gold(self, examples: Iterable[Example]) -> list[Annotation]:
-        return [gold_annotation(example, self.unannotated_labels) for example in examples]
+    def _gold(self, examples: Iterable[Example], absent: Sequence[str] = ()) -> list[Annotation]:
+        unannotated = [*self.unannotated_labels, *absent]
+        return [gold_annotation(example, unannotated) for example in examples]
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Call the scorer. Unannotated labels count if the examples have entities of them."""

@@ -127,12 +127,12 @@ def constraints_of(doc: Doc, text: Units, labels: Labels, overwrite: bool) -> Sp
     return found
 
 
-# Line breaks, TAB, "|", and tags of markup: closing ones, those with
+# Line breaks, TAB, NUL, "|", and tags of markup: closing ones, those with
 # attributes, and others in lower case, so that names in angle brackets, such as <NBA>, stay
 # possible. In "a<b, 王五=3>c" nothing is an attribute.
 _ATTRIBUTE = r"""\s+[A-Za-z][A-Za-z0-9:._-]*=(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"']+)"""
 BARRED = re.compile(
-    "[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029|｜]"
+    "[\0\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029|｜]"
     rf"|</[A-Za-z][^<>]*>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})+\s*/?>|<[a-z][\w:.-]*\s*/?>"
 )
 

@@ -117,7 +117,10 @@ def require_read(tok2vec: Tok2Vec, docs: Sequence[Doc]) -> None:
     for node in listeners(tok2vec):
         is_spacys = isinstance(node, Tok2VecListener)
         for doc in docs:
-            if len(doc) and (not doc.tensor.size if is_spacys else doc._.trf_data is None):
+            read = (
+                doc.tensor.size if is_spacys else doc.has_extension("trf_data") and doc._.trf_data
+            )
+            if len(doc) and not read:
                 kind = "tok2vec" if is_spacys else "transformer"
                 raise ValueError(Errors.F366.format(kind=kind, text=doc.text[:40]))
 

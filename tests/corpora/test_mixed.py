@@ -117,6 +117,9 @@ def test_raw_texts_in_any_text_file(paths: dict[str, Path | None], tmp_path: Pat
             (tmp_path / name).write_text("\n \n", "utf-8")
         with pytest.raises(ValueError, match=code):
             list(mixed_corpus({"raw": tmp_path / name})(nlp))
+    for given in (None, raw):
+        with pytest.raises(ValueError, match=r"F171.*mine = None, raw = "):
+            list(mixed_corpus({"mine": None, "raw": given})(nlp))
 
 
 def test_weights_repeat_and_draw(paths: dict[str, Path | None]) -> None:

@@ -173,6 +173,10 @@ def test_calibrate(nlp: Language) -> None:
     assert ner.calibrate(examples).temperature_after == pytest.approx(ner.temperature, rel=0.05)
     with pytest.raises(ValueError, match="F348"):
         ner.calibrate(examples_of(nlp)[4:5])
+    for each in examples:
+        each.reference.set_ents([ent for ent in each.reference.ents if ent.label_ != "PER"])
+    n_persons = sum(span.label == "PER" for spans in found(nlp) for span in spans)
+    assert ner.calibrate(examples).entities == report.entities - n_persons  # not annotated
     nlp.initialize(lambda: examples)
     assert ner.temperature == 1.0  # it was fitted to another network
 

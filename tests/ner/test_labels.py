@@ -162,6 +162,27 @@ def test_added_labels_alone_are_learnt(order: str, trained: Language, copy_of: C
     assert {"classify.weight", "crf.transitions", "branches.0.classify.weight"} <= changed
 
 
+@pytest.mark.parametrize("way", ["alone", "others", "branch"])
+def test_branch_that_is_trained_further(way: str, trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    nlp.resume_training()
+    flat(nlp).add_label("DATE")
+    nlp = copy_of(nlp)
+    sgd = nlp.resume_training()
+    if way == "branch":
+        flat(nlp).rehearse_with(copy_of(trained).get_pipe("flat_ner").model)  # type: ignore[attr-defined]
+    before = weights_of(nlp)
+    new = [char_example(nlp, "昨天下雨。", [(0, 2, "DATE")])]
+    raw = Example(nlp.make_doc(TEXTS[0]), nlp.make_doc(TEXTS[0]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for step in range(12):
+            nlp.update(examples_of(nlp) if way == "others" and step == 5 else [*new, raw], sgd=sgd)
+    assert ["W309" in str(each.message) for each in caught] == [True] * (way == "alone")
+    changed = {name for name, now in weights_of(nlp).items() if not now.equal(before[name])}
+    assert all(name.startswith("branches.") for name in changed) == (way == "branch")
+
+
 def test_rare_tags() -> None:
     options = TENEROptions(num_heads=1, head_dim=4)
     network = TENER(options, TENER.sizes_class(labels=["X", "Y", "Z"], chars=Table(2, 2, 4)))

@@ -103,24 +103,23 @@ class LatticeFeaturiser(SegmentFeaturiser):
             "heads": starts,
             "lengths": matches.ends - starts,
             "words": self.words.look_up(matches.words.astype(np.uint64)),
-            "types": self._known_types(types, lexicon.type_names),
+            "types": np.where(types < self.n_types, types, 0),
             "bands": lexicon.frequency_bands[matches.words].astype(np.int64),
         }
+        self._warn_of_types(types[lexicon.trusts[matches.words] <= 0], lexicon.type_names)
         if not self.options.only_known_words:
             return found
         kept = (found["words"] > 0) | np.isin(found["types"], self.name_types)
         return {name: column[kept] for name, column in found.items()}
 
-    def _known_types(self, types: Ints, names: Sequence[str]) -> Ints:
-        """Types [M] as the network numbers them: 0 for unknown ones, with a warning for each
-        (W302)."""
+    def _warn_of_types(self, types: Ints, names: Sequence[str]) -> None:
+        """Warn (W302) once of each type that the network doesn't know, of words without a trust."""
         unknown = {names[type] for type in set(types[types >= self.n_types].tolist())}
         if new := unknown - self._warned - {NOT_ENTITY}:
             self._warned |= new
             known = ", ".join(map(repr, self.advised_types())) or "none"
             message = Warnings.W302.format(types=", ".join(map(repr, sorted(new))), known=known)
             warnings.warn(message, stacklevel=2)
-        return np.where(types < self.n_types, types, 0)
 
     def trusted_words(
         self, texts: Sequence[str], labels: Sequence[str], trust: float
