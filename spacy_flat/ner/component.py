@@ -294,9 +294,10 @@ class CRFEntityRecognizer(LabelledPipe):
         which raw texts don't have. Returns False if there is nothing to learn from."""
         featuriser, network = self.featuriser, network_of(self.model)
         are_raw = [each.is_of_raw_text(doc.text) for each, doc in zip(known, docs, strict=True)]
-        is_new, n_raw = network.trains_last_branch, sum(are_raw)
-        tutor = None if is_new else self._tutor_on(docs, n_raw)
+        is_new, n_raw = self._is_branch_alone(), sum(are_raw)
+        tutor = self._tutor_on(docs, n_raw)
         if is_new:
+            tutor = None
             known = [
                 self._without_added(doc) if is_raw else each
                 for each, doc, is_raw in zip(known, docs, are_raw, strict=True)
@@ -326,7 +327,8 @@ class CRFEntityRecognizer(LabelledPipe):
                 advice = advice_on(batch, target, tutor, heard) if tutor else None
                 loss = network.loss(scores, target, advice)
                 self.backward(loss * scale, losses)
-        if upstream is not None:
+        # Zeros would let the weights of a tok2vec of its own decay.
+        if upstream is not None and not (is_new and not listeners(upstream.tok2vec)):
             upstream.backprop()
         return True
 
@@ -362,11 +364,8 @@ class CRFEntityRecognizer(LabelledPipe):
         """Add the new ones among labels, which are improbable until they are learnt. With a tutor,
         let them have a branch of the network, which alone is trained."""
         n_before, starts = len(self.known_labels), [*network_of(self.model).starts]
-        if has_new := len(labels) > n_before:
-            self._added_labels.update(labels[n_before:])
-            self._updates_alone = 0
-        is_alone = self._tutor is not None and bool(self._added_labels)
-        start = len(labels) - len(self._added_labels)
+        has_new, added = len(labels) > n_before, self._added_labels | {*labels[n_before:]}
+        is_alone, start = self._tutor is not None and bool(added), len(labels) - len(added)
         if branches_off := start not in starts and (is_alone or bool(has_new and starts)):
             starts.append(start)
         if has_new or branches_off:
@@ -374,9 +373,19 @@ class CRFEntityRecognizer(LabelledPipe):
         network = network_of(self.model)
         if has_new:
             network.make_rare(n_before)
+            self._added_labels, self._updates_alone = added, 0
         if branches_off:
             network.start_branch()
-        network.train_last_branch(is_alone)
+        self._is_branch_alone()
+
+    def _is_branch_alone(self) -> bool:
+        """Whether only added labels are learnt. A network that was copied or loaded meanwhile is
+        told so."""
+        network = network_of(self.model)
+        is_alone = self._tutor is not None and bool(self._added_labels)
+        if network.trains_last_branch != is_alone:
+            network.train_last_branch(is_alone)
+        return is_alone
 
     def rehearse_with(self, model: Any) -> None:
         """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. From
@@ -385,7 +394,7 @@ class CRFEntityRecognizer(LabelledPipe):
         known, labels = self.known_labels, network_of(model).tags.labels
         if known[: len(labels)] != labels:
             raise ValueError(Errors.F243.format(name=self.name, labels=labels, known=known))
-        if added := set(known[len(labels) :]):
+        if added := set(known[max([len(labels), *network_of(self.model).starts]) :]):
             self._added_labels, self._updates_alone = added, 0
         self._rehearsal_model = model
 

@@ -10,6 +10,7 @@ from learning import falling, settle
 from spacy.language import Language
 from spacy.training import Example
 
+from spacy_flat.compress.compactor import Compactor
 from spacy_flat.ner.model import network_of
 from spacy_flat.ner.network import RARE
 from spacy_flat.ner.tags import TagSet
@@ -102,9 +103,6 @@ def test_new_labels_are_rare(trained: Language, copy_of: Copy) -> None:
     pretrained = [network_of(each).chars.pretrained.data_ptr() for each in (tutor, ner.model)]
     assert pretrained[0] == pretrained[1]
     docs = [nlp.make_doc(text) for text in TEXTS[:8]]
-    shim_of(tutor).module.to("meta")
-    with pytest.raises(NotImplementedError, match="meta"):  # it is moved to where the network is
-        nlp.rehearse([Example(doc, doc.copy()) for doc in docs])
     before = ner.span_probabilities(docs, GOLD[:8])
     ner.add_labels(NEW)
     for old, now in zip(before, ner.span_probabilities(docs, GOLD[:8]), strict=True):
@@ -113,6 +111,9 @@ def test_new_labels_are_rare(trained: Language, copy_of: Copy) -> None:
     assert nlp.rehearse([Example(doc, doc.copy()) for doc in docs])["flat_ner"] < 0.05
     with pytest.raises(ValueError, match=r"F243.*DATE"):
         flat(copy_of(trained)).rehearse_with(ner.model)
+    shim_of(tutor).module.to("meta")
+    with pytest.raises(NotImplementedError, match="meta"):  # it is moved to where the network is
+        nlp.rehearse([Example(doc, doc.copy()) for doc in docs])
 
 
 def weights_of(nlp: Language) -> dict[str, torch.Tensor]:
@@ -152,14 +153,39 @@ def test_added_labels_alone_are_learnt(order: str, trained: Language, copy_of: C
     flat(again).add_label("DRUG")
     flat(again).add_label("DOSE")
     assert again(TEXTS[0]).to_json() == nlp(TEXTS[0]).to_json()
-    sizes = [len(branch.classify.bias) for branch in network_of(flat(again).model).branches]
-    n = len(network.tags.roles)
-    assert sizes == [n, 2 * n]
+    both, n = network_of(flat(again).model), len(network.tags.roles)
+    assert both.trains_last_branch
+    assert [len(branch.classify.bias) for branch in both.branches] == [n, 2 * n]
+    state, copied = both.state_dict(), both.branches[1].state_dict()  # type: ignore[index]
+    for name, weights in copied.items():
+        assert weights.equal(state[name][-2 * n :] if "classify" in name else state[name])
+    flat(loaded := copy_of(nlp)).add_label("DRUG")  # without a tutor
+    assert len([*network_of(flat(loaded).model).branches]) == 2
     middle = weights_of(nlp)
     sgd = nlp.resume_training(sgd=AdamW(0.02))
     nlp.update([old], sgd=sgd)
     changed = {name for name, now in weights_of(nlp).items() if not now.equal(middle[name])}
     assert {"classify.weight", "crf.transitions", "branches.0.classify.weight"} <= changed
+
+
+@pytest.mark.parametrize("way", ["pickle", "compact", "known"])
+def test_branch_is_trained_alone_in_a_copy(way: str, trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    nlp.resume_training()
+    if way == "known":
+        with pytest.raises(ValueError, match="F230"):
+            flat(nlp).add_labels(["LOC"])
+    flat(nlp).add_label("DATE")
+    if way == "pickle":
+        nlp = pickle.loads(pickle.dumps(nlp))
+    elif way == "compact":
+        Compactor(nlp).apply()
+    before = weights_of(nlp)
+    nlp.update([char_example(nlp, "昨天下雨。", [(0, 2, "DATE")])], sgd=AdamW(0.02))
+    changed = {name for name, now in weights_of(nlp).items() if not now.equal(before[name])}
+    assert changed
+    assert all(name.startswith("branches.0.") for name in changed)
+    assert network_of(flat(nlp).model).starts == [3]
 
 
 @pytest.mark.parametrize("way", ["alone", "others", "branch"])

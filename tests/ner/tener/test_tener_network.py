@@ -63,6 +63,22 @@ def word_batch(lengths: list[int] = LENGTHS) -> WordBatch:
     )
 
 
+def test_branches_score_their_tags_and_the_last_one_is_trained_alone() -> None:
+    sizes = TENERSizes(["A", "B", "C", "D"], chars=Table(30, 25, 6), branches=[1, 2])
+    network, batch = make_network(sizes, embed_dropout=0.5), char_batch()
+    scores = network(batch)
+    assert scores.shape[2] == 1 + 4 * 4
+    for branch, part in zip(network.branches, (scores[..., 5:9], scores[..., 9:]), strict=True):
+        assert part.equal(branch.classify(branch.encode(batch)))
+    network.train_last_branch(True)
+    network.train()
+    noisy = [network(batch) for _ in range(2)]
+    assert network.training
+    for each in noisy:
+        assert each[..., :9].equal(scores[..., :9])  # without dropout
+    assert not noisy[0][..., 9:].equal(noisy[1][..., 9:])
+
+
 def slow_scores(attention: RelativeAttention, x: Tensor) -> Tensor:
     """Section 3.2 of the paper, pair by pair: x [C, D] → [H, C, C]."""
     H, d = attention.num_heads, attention.head_dim
