@@ -268,8 +268,9 @@ class CRFEntityRecognizer(LabelledPipe):
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
         """Learn to predict for the examples' texts what the component predicted at
-        `nlp.resume_training`. Does nothing without that call. Raises ValueError (F241) if the
-        component listens to another one."""
+        `nlp.resume_training`; of labels that were added since, that the texts have none. Does
+        nothing without that call. Raises ValueError (F241) if the component listens to another one.
+        """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
@@ -389,8 +390,8 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def rehearse_with(self, model: Any) -> None:
         """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. From
-        then on it belongs to the component, whose other labels were added since. Raises ValueError
-        (F243) unless its labels are the component's first ones."""
+        then on it belongs to the component, whose other labels were added since and are learnt
+        alone. Raises ValueError (F243) unless its labels are the component's first ones."""
         known, labels = self.known_labels, network_of(model).tags.labels
         if known[: len(labels)] != labels:
             raise ValueError(Errors.F243.format(name=self.name, labels=labels, known=known))

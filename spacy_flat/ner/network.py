@@ -35,8 +35,8 @@ class TaggingSizes(Sizes):
 class TaggingNetwork(EmbeddingNetwork):
     """Embeddings, layers that mix them, and a CRF's emissions.
 
-    Labels that are added to a trained network may have a branch: a copy of all but the tables,
-    which scores their tags. Where it alone is trained, the scores of other tags stay.
+    Labels that are added to a trained network may have a branch, which scores their tags: a copy of
+    all but the tables. Where it alone is trained, the scores of other tags stay.
     """
 
     encode: Any  # method: a batch and other vectors of its units → what `classify` reads, [B, C, D]
@@ -68,7 +68,7 @@ class TaggingNetwork(EmbeddingNetwork):
         self.branches = nn.ModuleList(branches)  # after the tables, whose names stay the first
 
     def start_branch(self) -> None:
-        """Let the last branch begin as a copy."""
+        """Let the last branch begin as a copy of the network, not of earlier branches."""
         *_, branch = self.branches
         state = self.state_dict()
         for name in ("classify.weight", "classify.bias"):
