@@ -76,7 +76,7 @@ def corpus_of(entry: dict[str, Any]) -> Corpus:
 
 # Corpora that are trained on together; those of "general" get the labels of zh_flat_general.
 GROUPS = {
-    "general": ("msra", "cluener", "weibo", "resume", "uner", "youku", "today"),
+    "general": ("msra", "cluener", "weibo", "resume", "uner", "youku", "today", "whole"),
     "questions": ("afqmc", "atec", "bq", "lcqmc", "oppo"),
 }
 _ENTRIES = json.loads(Path(__file__).with_name("corpora.json").read_text("utf-8"))

@@ -9,12 +9,11 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors, Warnings
-from ..initialise import extend, initialise_network
+from ..initialise import initialise_network
 from ..lexicon import NOT_ENTITY
-from ..nn.model import shim_of, shims_of, tok2vec_of
-from ..nn.optimizers import AdamW
+from ..nn.model import tok2vec_of
 from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
-from ..text.tok2vec import backprop_zeros, is_awaited, listeners
+from ..text.tok2vec import backprop_zeros, listeners
 from ..text.units import HAN, EntitySpan, Units
 from ..text.vocabulary import Vocabulary
 from ..util.options import Check, check_of
@@ -23,6 +22,7 @@ from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
 from .constraints import SpanConstraints, constraints_of
 from .decoding import Decoding, EntityPrediction, Threshold, find_entities, span_probabilities
+from .further import FurtherTraining
 from .model import Emissions, Gold, advice_on, network_of, upstream_features
 from .scores import score_entities
 from .spans import (
@@ -52,7 +52,6 @@ def _is_threshold(value: object) -> bool:
     return value is None or all(map(check_of(float, 0, 1).accepts, numbers))
 
 
-UPDATES_ALONE = 10  # until the network has begun to forget
 LONG_WORDS = 4  # mean characters of Chinese tokens that are longer than words
 
 
@@ -106,28 +105,16 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def _apply_settings(self) -> None:
         super()._apply_settings()
-        self._forget_tutor()
+        self._further = FurtherTraining(self)
 
-    def _forget_tutor(self) -> None:
-        """Of another network."""
-        self._tutor: Any = None  # a copy that `nlp.resume_training` makes
-        self._added_labels: set[str] = set()
-        self._updates_alone = float("inf")  # with entities of these only; inf: others, too
-        self._updates_of_branch = 0  # with entities of its labels only
-        self._optimizer = AdamW(weight_decay=0.0)  # of rehearsals
+    @property
+    def _rehearsal_model(self) -> Any:
+        """What `nlp.resume_training` sets."""
+        return self._further.tutor
 
-    def _set_tutor(self, model: Any) -> None:
-        self._tutor = model
-        if self._updates_alone != 0:  # labels that were learnt meanwhile are old ones now
-            self._added_labels, self._updates_alone = set(), float("inf")
-        if model is not None and self.is_initialised:  # it shares what training doesn't change
-            model.attrs["featuriser"] = self.featuriser
-            buffers = dict(network_of(self.model).named_buffers())
-            network_of(model).load_state_dict(buffers, strict=False, assign=True)
-        if self.is_initialised:
-            self._extend(self.known_labels)
-
-    _rehearsal_model = property(lambda self: self._tutor, _set_tutor)  # as `resume_training` has it
+    @_rehearsal_model.setter
+    def _rehearsal_model(self, model: Any) -> None:
+        self._further.tutor = model
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -275,16 +262,15 @@ class CRFEntityRecognizer(LabelledPipe):
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.rehearse")
-        if self._rehearsal_model is None:
+        if self._further.tutor is None:
             return losses
         self.require_initialised()
-        if (tok2vec := tok2vec_of(self.model)) and listeners(tok2vec):
-            raise ValueError(Errors.F241.format(name=self.name))
+        self._further.require_own_tok2vec()
         docs = [example.predicted for example in examples]
         unknown = [Annotation([], [EntitySpan(0, len(doc.text), "")]) for doc in docs]
         if self._learn(docs, unknown, drop, losses) and sgd is not None:
             if not isinstance(sgd, Optimizer):  # `nlp.rehearse` gives a function with this rate
-                self._optimizer.learn_rate, sgd = sgd.learn_rate, self._optimizer
+                self._further.optimizer.learn_rate, sgd = sgd.learn_rate, self._further.optimizer
             self.finish_update(sgd)
         return losses
 
@@ -293,22 +279,14 @@ class CRFEntityRecognizer(LabelledPipe):
     ) -> bool:
         """Learn what is known, and the rest from the tutor if there is one; or added labels alone,
         which raw texts don't have. Returns False if there is nothing to learn from."""
-        featuriser, network = self.featuriser, network_of(self.model)
-        are_raw = [each.is_of_raw_text(doc.text) for each, doc in zip(known, docs, strict=True)]
-        is_new, n_raw = self._is_branch_alone(), sum(are_raw)
-        tutor = self._tutor_on(docs, n_raw)
+        featuriser, network, further = self.featuriser, network_of(self.model), self._further
+        n_raw = sum(each.is_of_raw_text(doc.text) for each, doc in zip(known, docs, strict=True))
+        is_new, tutor = further.train_branch(), further.tutor_of(docs, n_raw)
         if is_new:
-            tutor = None
-            known = [
-                self._without_added(doc) if is_raw else each
-                for each, doc, is_raw in zip(known, docs, are_raw, strict=True)
-            ]
+            tutor, known = None, list(map(further.known_of, docs, known))
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments, network.tags, tutor is not None)
-        if n_raw and (is_new or tutor):
-            self._updates_alone = float("inf")
-        elif any(each.spans for each in known):
-            self._warn_of_forgetting()
+        further.count_update(known, keeps_old=bool(n_raw and (is_new or tutor)))
         if not gold.n_known:
             backprop_zeros(tok2vec_of(self.model), docs)
             return False
@@ -333,95 +311,20 @@ class CRFEntityRecognizer(LabelledPipe):
             upstream.backprop()
         return True
 
-    def _tutor_on(self, docs: list[Doc], n_raw: int) -> Any:
-        """The tutor, if it can advise on the Docs of a batch. Raises ValueError (F241) if it can't,
-        although most of them are raw."""
-        if (tutor := self._rehearsal_model) is None:
-            return None
-        if shim_of(tutor).device != self.shim.device:
-            for own, shim in zip(shims_of(self.model), shims_of(tutor), strict=True):
-                shim.module.to(own.device)
-        if (tok2vec := tok2vec_of(self.model)) and is_awaited(tok2vec, docs):
-            if 2 * n_raw > len(docs):  # annotated corpora may have a few
-                raise ValueError(Errors.F241.format(name=self.name))
-            return None  # its advice is wrong once these vectors change
-        return tutor
-
-    def _without_added(self, doc: Doc) -> Annotation:
-        """That a raw text has no added labels."""
-        old = [label for label in self.known_labels if label not in self._added_labels]
-        return Annotation([], [EntitySpan(0, len(doc.text), label) for label in old])
-
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Add new labels."""
         labels = labels_in(each.reference for each in examples)
         self.add_labels(sorted(labels - set(self.known_labels)))
-        if not labels <= self._added_labels:
-            self._updates_alone = float("inf")
-        if self.is_initialised and labels:
-            self._warn_of_branches(labels)
+        self._further.count_labels(labels)
 
     def _extend(self, labels: Sequence[str]) -> None:
-        """Add the new ones among labels, which are improbable until they are learnt. With a tutor,
-        let them have a branch of the network, which alone is trained."""
-        n_before, starts = len(self.known_labels), [*network_of(self.model).starts]
-        has_new, added = len(labels) > n_before, self._added_labels | {*labels[n_before:]}
-        is_alone, start = self._tutor is not None and bool(added), len(labels) - len(added)
-        if branches_off := start not in starts and (is_alone or bool(has_new and starts)):
-            starts.append(start)
-        if has_new or branches_off:
-            extend(self.model, labels=labels, branches=starts)
-        network = network_of(self.model)
-        if has_new:
-            network.make_rare(n_before)
-            self._added_labels, self._updates_alone = added, 0
-        if branches_off:
-            network.start_branch()
-        self._is_branch_alone()
-
-    def _is_branch_alone(self) -> bool:
-        """Whether only added labels are learnt. A network that was copied or loaded meanwhile is
-        told so."""
-        network = network_of(self.model)
-        is_alone = self._tutor is not None and bool(self._added_labels)
-        if network.trains_last_branch != is_alone:
-            network.train_last_branch(is_alone)
-        return is_alone
+        self._further.extend(labels)
 
     def rehearse_with(self, model: Any) -> None:
         """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. From
         then on it belongs to the component, whose other labels were added since and are learnt
         alone. Raises ValueError (F243) unless its labels are the component's first ones."""
-        known, labels = self.known_labels, network_of(model).tags.labels
-        if known[: len(labels)] != labels:
-            raise ValueError(Errors.F243.format(name=self.name, labels=labels, known=known))
-        if added := set(known[max([len(labels), *network_of(self.model).starts]) :]):
-            self._added_labels, self._updates_alone = added, 0
-        self._rehearsal_model = model
-
-    def _warn_of_branches(self, labels: set[str]) -> None:
-        """Warn once that labels of a batch are not learnt beside added ones (W308), or that not
-        only the branch learns that its labels have (W309)."""
-        network, message = network_of(self.model), Warnings.W308
-        shown = labels - self._added_labels
-        if not network.trains_last_branch:
-            start = network.starts[-1] if network.starts else len(self.known_labels)
-            is_of_branch = labels <= set(self.known_labels[start:])
-            self._updates_of_branch += 1 if is_of_branch else -UPDATES_ALONE
-            shown, message = labels, Warnings.W309
-            if self._updates_of_branch < UPDATES_ALONE:
-                return
-        if shown and "branch" not in self._warned:
-            self._warned["branch"] = sorted(shown)
-            words = {"name": self.name, "labels": ", ".join(sorted(shown))}
-            warnings.warn(message.format(**words), stacklevel=5)
-
-    def _warn_of_forgetting(self) -> None:
-        """Warn (W307) once if updates have entities of added labels only, and no raw texts."""
-        self._updates_alone += 1
-        if self._updates_alone == UPDATES_ALONE:
-            words = {"name": self.name, "labels": ", ".join(sorted(self._added_labels))}
-            warnings.warn(Warnings.W307.format(**words), stacklevel=5)
+        self._further.teach_with(model)
 
     def get_loss(
         self, examples: Iterable[Example], scores: Emissions
@@ -475,7 +378,7 @@ class CRFEntityRecognizer(LabelledPipe):
         self.cfg["labels"] = labels
         vocabulary = build(examples)
         self.temperature = self.given["temperature"]  # it was fitted to another network
-        self._forget_tutor()
+        self._further = FurtherTraining(self)
         docs = [example.predicted for example in examples]
         if vocabulary.featuriser.unit == "token":
             self.learn_tokens(docs)
