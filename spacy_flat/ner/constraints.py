@@ -18,7 +18,7 @@ from spacy.tokens import Doc
 from ..lexicon import NOT_ENTITY
 from ..text.units import EntitySpan, Segment, Units, part_in
 from ..util.arrays import Bools, Float32s, Ints
-from .lattice import REQUIRED
+from .semi_markov import REQUIRED
 from .spans import existing_entities, in_characters
 
 _CERTAIN = 500.0  # log-odds higher than those of any network

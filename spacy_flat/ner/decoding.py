@@ -16,8 +16,8 @@ import numpy as np
 from ..text.units import EntitySpan, Segment, Units, divide_segments
 from ..util.probabilities import best_combinations
 from .constraints import Labels, SpanConstraints, UnitRules, doc_labels, rules_of
-from .lattice import Arcs, Lattice, Scores
 from .search import Labelled
+from .semi_markov import Arcs, Scores, SemiMarkovCRF
 
 if TYPE_CHECKING:
     from .model import BatchEmissions, Emissions
@@ -99,26 +99,26 @@ class Decoder:
     def decode(self, batch: BatchEmissions) -> Iterable[tuple[Segment, EntityPrediction]]:
         """The entities of the most probable annotation of each segment of a batch, or those above
         the threshold."""
-        decoding, segments, lattice = self.decoding, batch.batch.segments, self.lattice(batch)
+        decoding, segments, crf = self.decoding, batch.batch.segments, self.crf(batch)
         n_best = decoding.alternatives or int(decoding.threshold is None)
         best = [
             [(self._named(segment, spans), odds) for odds, spans in each]
-            for segment, each in zip(segments, lattice.best(n_best), strict=True)
+            for segment, each in zip(segments, crf.best(n_best), strict=True)
         ]
         if decoding.threshold is None:
             chosen = [each[0][0] for each in best]
         else:
             chosen = []
-            for segment, likely in zip(segments, lattice.above(MIN_PROBABILITY), strict=True):
+            for segment, likely in zip(segments, crf.above(MIN_PROBABILITY), strict=True):
                 shown = {each: share for each, share in likely.items() if each[2] < len(self.names)}
                 named = zip(self._named(segment, shown), shown.values(), strict=True)
                 chosen.append(decoding.above_threshold(dict(named)))
         found = [EntityPrediction(spans) for spans in chosen]
         if decoding.confidence:
-            for part, shares in zip(found, self.shares(segments, lattice, chosen), strict=True):
+            for part, shares in zip(found, self.shares(segments, crf, chosen), strict=True):
                 part.confidence = shares
         if decoding.alternatives:
-            totals = lattice.log_partition.tolist()
+            totals = crf.log_partition.tolist()
             for part, own, total in zip(found, best, totals, strict=True):
                 part.alternatives = [(spans, odds - total) for spans, odds in own]
         return zip(segments, found, strict=True)
@@ -133,7 +133,7 @@ class Decoder:
         ]
 
     def shares(
-        self, segments: Sequence[Segment], lattice: Lattice, spans: Sequence[Sequence[EntitySpan]]
+        self, segments: Sequence[Segment], crf: SemiMarkovCRF, spans: Sequence[Sequence[EntitySpan]]
     ) -> list[list[float]]:
         """The probabilities of entities of each segment, in units of its text."""
         arcs = [
@@ -141,10 +141,10 @@ class Decoder:
             for row, (segment, own) in enumerate(zip(segments, spans, strict=True))
             for start, end, label in own
         ]
-        shares = iter(lattice.probabilities(Arcs.of(arcs)).tolist())
+        shares = iter(crf.probabilities(Arcs.of(arcs)).tolist())
         return [[next(shares) for _ in own] for own in spans]
 
-    def lattice(self, found: BatchEmissions) -> Lattice:
+    def crf(self, found: BatchEmissions) -> SemiMarkovCRF:
         """The odds of an entity with an unmatched bracket at its end are added to those of the
         entity without it."""
         (batch, emissions), decoding, tags = found, self.decoding, self.network.tags
@@ -154,17 +154,17 @@ class Decoder:
         N, labels = int(batch.n_units.max()) + 1, np.arange(len(tags.labels))
         odds = np.zeros((N, N, len(labels) if by_label else 1, len(given)), np.float32)
         scores = Scores.of(emissions, self.network.crf)
-        lattice = Lattice(tags, scores, batch.n_units, self._numbers, odds, decoding.temperature)
+        crf = SemiMarkovCRF(tags, scores, batch.n_units, self._numbers, odds, decoding.temperature)
         for row, each in enumerate(rules):
             starts, ends, *trimmed = (places[:, None] for places in each.trims())
             if len(starts):
-                lattice.move(Arcs(np.array(row), starts, ends, labels), *trimmed)
+                crf.move(Arcs(np.array(row), starts, ends, labels), *trimmed)
             allowed = each.allowed
             odds[: len(allowed), : len(allowed) - 1, :, row][~allowed] = -np.inf
         for row, constraints in enumerate(given):
             if constraints:
                 constraints.apply(odds[..., row], decoding.labels, tags.labels)
-        return lattice
+        return crf
 
     def _rules_of(self, segment: Segment) -> UnitRules:
         if segment.text not in self._rules:
@@ -251,7 +251,7 @@ def span_probabilities(
             ]
             for segment in segments
         ]
-        shares = decoder.shares(segments, decoder.lattice(batch), asked)
+        shares = decoder.shares(segments, decoder.crf(batch), asked)
         for segment, own, likely in zip(segments, asked, shares, strict=True):
             known = found[segment.text]
             known |= {s: max(known.get(s, 0.0), p) for s, p in zip(own, likely, strict=True)}

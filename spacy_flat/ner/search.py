@@ -3,7 +3,7 @@
 An annotation may have several tag sequences, if labels of the network are one in Docs: all that
 agree with the annotation so far are followed together.
 
-Shapes: A arcs: the entities, and the segment's end; S states, see `lattice`.
+Shapes: A arcs: the entities, and the segment's end; S states, see `semi_markov`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lattice of entities against all annotations of short segments, one by one."""
+"""The semi-Markov CRF against all annotations of short segments, one by one."""
 
 import math
 from collections import defaultdict
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.ner.constraints import SpanConstraints
-from spacy_flat.ner.lattice import REQUIRED, Arcs, Lattice, Scores
+from spacy_flat.ner.semi_markov import REQUIRED, Arcs, Scores, SemiMarkovCRF
 from spacy_flat.ner.tags import TagSet
 from spacy_flat.text.units import EntitySpan
 
@@ -50,7 +50,7 @@ class Case:
         return EntitySpan(start, int(self.noise.integers(start + 1, self.n + 1)), label)
 
     @property
-    def lattice(self) -> Lattice:
+    def crf(self) -> SemiMarkovCRF:
         numbers = [
             next(number for number, own in enumerate(self.labels.values()) if label in own)
             for label in LABELS
@@ -58,7 +58,9 @@ class Case:
         odds = np.zeros((5, 5, len(LABELS), 2), np.float32)
         self.constraints.apply(odds[..., 1], self.labels, LABELS)
         lengths = np.array([4, self.n])
-        return Lattice(self.tags, self.scores, lengths, np.array(numbers), odds, self.temperature)
+        return SemiMarkovCRF(
+            self.tags, self.scores, lengths, np.array(numbers), odds, self.temperature
+        )
 
     def annotations(self) -> list[tuple[float, list[Span]]]:
         """All with their log-odds to each other, the best first."""
@@ -104,16 +106,14 @@ cases = st.builds(
 @settings(max_examples=60, deadline=None)
 @given(cases)
 def test_best_annotations_and_probabilities(case: Case) -> None:
-    expected, lattice, names = case.annotations(), case.lattice, [*case.labels]
+    expected, crf, names = case.annotations(), case.crf, [*case.labels]
     total = float(np.logaddexp.reduce([odds for odds, _ in expected]))
     by_spans = {str(spans): odds - total for odds, spans in expected}
     for k in (1, 7, 10**6):
-        found = lattice.best(k)[1]
+        found = crf.best(k)[1]
         assert len(found) == len({str(spans) for _, spans in found}) == min(k, len(expected))
         best = [odds - total for odds, _ in expected][:k]
-        assert [odds - lattice.log_partition[1] for odds, _ in found] == pytest.approx(
-            best, abs=1e-6
-        )
+        assert [odds - crf.log_partition[1] for odds, _ in found] == pytest.approx(best, abs=1e-6)
         for share, (_, spans) in zip(best, found, strict=True):
             named = [(start, end, names[number]) for start, end, number in spans]
             assert by_spans[str(named)] == pytest.approx(share, abs=1e-5)
@@ -121,10 +121,10 @@ def test_best_annotations_and_probabilities(case: Case) -> None:
     for odds, spans in expected:
         for span in spans:
             shares[span] += math.exp(odds - total)
-    above = {(s, e, names[n]): share for (s, e, n), share in lattice.above(1e-4)[1].items()}
+    above = {(s, e, names[n]): share for (s, e, n), share in crf.above(1e-4)[1].items()}
     assert above == pytest.approx({s: share for s, share in shares.items() if share >= 1e-4})
     asked = [(1, start, end, names.index(label)) for start, end, label in shares]
-    assert lattice.probabilities(Arcs.of(asked)) == pytest.approx([*shares.values()], abs=1e-7)
+    assert crf.probabilities(Arcs.of(asked)) == pytest.approx([*shares.values()], abs=1e-7)
 
 
 @pytest.mark.parametrize("factor", [10, 40])
@@ -134,19 +134,19 @@ def test_scores_that_are_far_apart(factor: float) -> None:
         case.scores = Scores(*(each * factor for each in case.scores))
         expected = case.annotations()
         total = np.logaddexp.reduce([odds for odds, _ in expected])
-        lattice = case.lattice
-        ((odds, spans),) = lattice.best(1)[1]
-        share = odds - lattice.log_partition[1]
+        crf = case.crf
+        ((odds, spans),) = crf.best(1)[1]
+        share = odds - crf.log_partition[1]
         assert share == pytest.approx(expected[0][0] - total, abs=1e-5)
         assert [(s, e, LABELS[n]) for s, e, n in spans] == expected[0][1]
 
 
-def plain(n: int, odds: np.ndarray[Any, Any]) -> Lattice:
+def plain(n: int, odds: np.ndarray[Any, Any]) -> SemiMarkovCRF:
     """With no scores but these odds."""
     tags = TagSet(("A",))
     sizes = (1, n, len(tags)), (len(tags),) * 2, (len(tags),), (len(tags),)
     scores = Scores(*(np.zeros(size) for size in sizes))
-    return Lattice(tags, scores, np.array([n]), np.array([0]), odds)
+    return SemiMarkovCRF(tags, scores, np.array([n]), np.array([0]), odds)
 
 
 def test_of_equal_annotations_one_is_chosen() -> None:
@@ -163,7 +163,7 @@ def test_required_entities_do_not_hide_small_differences() -> None:
 def test_odds_that_are_moved_are_added() -> None:
     odds = np.full((4, 4, 1, 1), -np.inf, np.float32)
     odds[3, 0] = odds[3, 1] = 0.0
-    lattice = plain(3, odds)
-    lattice.move(Arcs.of([(0, 0, 3, 0)]), np.array([1]), np.array([3]))
+    crf = plain(3, odds)
+    crf.move(Arcs.of([(0, 0, 3, 0)]), np.array([1]), np.array([3]))
     arcs = Arcs.of([(0, 0, 3, 0), (0, 1, 3, 0)])
-    assert lattice.probabilities(arcs) == pytest.approx([0, 2 / 3])
+    assert crf.probabilities(arcs) == pytest.approx([0, 2 / 3])

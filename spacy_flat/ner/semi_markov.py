@@ -120,7 +120,7 @@ class _Chain:
         return all_ended, found
 
 
-class Lattice:
+class SemiMarkovCRF:
     """All entities of some segments with their log-odds. Probabilities and annotations are those of
     the labels that Docs get.
 
