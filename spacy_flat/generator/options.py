@@ -1,7 +1,7 @@
 """Options of the character language model: blocks of the config, under `@misc`."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..text.options import TableOptions
 from ..util.options import Options, option, options_factory
@@ -12,7 +12,6 @@ class CharLMOptions(Options):
     """Options of the network. After training, only dropouts can be changed."""
 
     block: ClassVar[str] = "char_generator, model.network"
-    retired: ClassVar[dict[str, Any]] = {"tied": True, "variational": True}
 
     cell: Literal["lstm", "gru"] = option("lstm", "cells of the recurrent layers", fixed=True)
     layers: int = option(1, "recurrent layers", min=1, fixed=True)

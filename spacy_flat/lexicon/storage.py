@@ -13,12 +13,9 @@ from safetensors.numpy import load, save
 
 from ..errors import Errors
 from ..text.units import Simplifier
-from .snapshot import COLUMNS, MIN_LENGTH, Automaton, Snapshot
-from .word_lists import UNSET
+from .snapshot import COLUMNS, Automaton, Snapshot
 
 FORMAT = 3
-# Of every lexicon; earlier versions had a choice.
-ALWAYS = {"full_width": False, "min_length": MIN_LENGTH}
 
 
 def to_bytes(snapshot: Snapshot) -> bytes:
@@ -32,7 +29,6 @@ def to_bytes(snapshot: Snapshot) -> bytes:
         "format": FORMAT,
         "daachorse": version("daachorse"),
         "settings": {
-            **ALWAYS,
             "ignore_case": snapshot.ignore_case,
             "simplified": snapshot.simplifier.pairs,
         },
@@ -47,17 +43,14 @@ def from_bytes(data: bytes) -> Snapshot:
     header, _, saved = data.partition(b"\n")
     try:
         fields = json.loads(header)
-        settings = ALWAYS | fields["settings"]
-        if fields["format"] != FORMAT or not ALWAYS.items() <= settings.items():
-            raise ValueError(f"its format is {fields['format']}, its settings are {settings}")
+        if fields["format"] != FORMAT:
+            raise ValueError(f"its format is {fields['format']}")
         return _snapshot(fields, load(saved))
     except (KeyError, TypeError, ValueError, RecursionError, SafetensorError) as error:
         raise ValueError(Errors.F024.format(reason=repr(error))) from error
 
 
 def _snapshot(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Snapshot:
-    # Those of earlier versions have no trust.
-    arrays = {"trusts": np.full(len(arrays["lengths"]), UNSET, np.float32), **arrays}
     columns: dict[str, Any] = {name: arrays[name] for name in COLUMNS}
     settings = fields["settings"]
     snapshot = Snapshot(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import distribution
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import Errors
 from ..util.files import read_text_lines
@@ -65,19 +65,12 @@ def jieba_dictionary() -> Path:
     return Path(str(distribution("jieba").locate_file("jieba/dict.txt")))
 
 
-def words(
-    path: Path,
-    type: str = "",
-    trust: float | None = None,
-    weight: Literal[1] = 1,
-    skip_bad: Literal[False] = False,
-) -> WordList:
+def words(path: Path, type: str = "", trust: float | None = None) -> WordList:
     """`spacy-flat.Words.v1`: a word list; see `read_words`.
 
     path: the file.
     type: type of words that have none in the file.
     trust: how strongly the words count, from 0 to 1; see `Lexicon.add`.
-    weight, skip_bad: without effect, for configs of earlier versions.
     """
     return read_words(path, type=type, trust=UNSET if trust is None else trust)
 

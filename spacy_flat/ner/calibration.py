@@ -45,9 +45,9 @@ def fit(
 
     Raises ValueError (F348) if no entities are found that the annotation can judge.
     """
-    batches = list(emissions.batches)
+    emissions = replace(emissions, batches=list(emissions.batches))
     plain = replace(decoding, confidence=False, alternatives=0, threshold=None)
-    found = find_entities(replace(emissions, batches=iter(batches)), network, plain, {})
+    found = find_entities(emissions, network, plain, {})
     judged = [
         known.judged(each.entities, len(text.text))
         for known, each, text in zip(gold, found, emissions.texts, strict=True)
@@ -59,9 +59,8 @@ def fit(
         raise ValueError(Errors.F348.format(name=name))
 
     def confidence(temperature: float) -> Float64s:
-        each, scored = replace(emissions, batches=iter(batches)), [*map(list, judged)]
-        changed = replace(plain, temperature=temperature)
-        return np.array([*chain(*span_probabilities(each, network, changed, {}, scored))])
+        changed, scored = replace(plain, temperature=temperature), [*map(list, judged)]
+        return np.array([*chain(*span_probabilities(emissions, network, changed, {}, scored))])
 
     def loss(shares: Float64s) -> float:
         shares = shares.clip(1e-12, 1 - 1e-12)

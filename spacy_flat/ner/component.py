@@ -114,7 +114,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
     @_rehearsal_model.setter
     def _rehearsal_model(self, model: Any) -> None:
-        self._further.tutor = model
+        self._further.begin(model)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -265,7 +265,8 @@ class CRFEntityRecognizer(LabelledPipe):
         if self._further.tutor is None:
             return losses
         self.require_initialised()
-        self._further.require_own_tok2vec()
+        if (tok2vec := tok2vec_of(self.model)) and listeners(tok2vec):
+            raise ValueError(Errors.F241.format(name=self.name))
         docs = [example.predicted for example in examples]
         unknown = [Annotation([], [EntitySpan(0, len(doc.text), "")]) for doc in docs]
         if self._learn(docs, unknown, drop, losses) and sgd is not None:
@@ -281,7 +282,7 @@ class CRFEntityRecognizer(LabelledPipe):
         which raw texts don't have. Returns False if there is nothing to learn from."""
         featuriser, network, further = self.featuriser, network_of(self.model), self._further
         n_raw = sum(each.is_of_raw_text(doc.text) for each, doc in zip(known, docs, strict=True))
-        is_new, tutor = further.train_branch(), further.tutor_of(docs, n_raw)
+        is_new, tutor = further.learns_alone(), further.tutor_of(docs, n_raw)
         if is_new:
             tutor, known = None, list(map(further.known_of, docs, known))
         texts, segments = featuriser.read(docs)

@@ -16,7 +16,7 @@ from ..errors import Errors, Warnings
 from ..initialise import extend
 from ..nn.model import shim_of, shims_of, tok2vec_of
 from ..nn.optimizers import AdamW
-from ..text.tok2vec import is_awaited, listeners
+from ..text.tok2vec import is_awaited
 from ..text.units import EntitySpan
 from .model import network_of
 from .spans import Annotation
@@ -30,45 +30,53 @@ MANY = 10  # updates, after which the network has begun to forget
 class FurtherTraining:
     """Of a component's network, until it is initialised anew.
 
-    added: the labels that have been added since there is a tutor.
+    tutor: the model as it was. It belongs to the component, and shares with it what training
+        doesn't change.
     """
 
     def __init__(self, pipe: "CRFEntityRecognizer") -> None:
         self.pipe = pipe
-        self.added: set[str] = set()
+        self.tutor: Any = None
         self.optimizer = AdamW(weight_decay=0.0)  # of rehearsals
-        self._tutor: Any = None
+        self._n_old: int | None = None  # labels older than the added ones; None: all are old
         self._updates_alone = math.inf  # with entities of added labels only; inf: others, too
         self._updates_of_branch = 0  # with entities of its labels only
         self._has_warned = False  # of branches
 
     @property
-    def tutor(self) -> Any:
-        """The model as it was. It belongs to the component, and shares its featuriser and what
-        training doesn't change."""
-        return self._tutor
+    def added(self) -> tuple[str, ...]:
+        """The labels that have been added since there is a tutor."""
+        return () if self._n_old is None else self.pipe.known_labels[self._n_old :]
 
-    @tutor.setter
-    def tutor(self, model: Any) -> None:
-        self._tutor, pipe = model, self.pipe
-        if self._updates_alone != 0:  # labels that were learnt meanwhile are old ones now
-            self.added, self._updates_alone = set(), math.inf
-        if not pipe.is_initialised:
-            return
-        if model is not None:
-            model.attrs["featuriser"] = pipe.featuriser
+    def begin(self, tutor: Any, n_old: int | None = None) -> None:
+        """Go on with a tutor, or without one.
+
+        n_old: how many labels are older than those that are learnt; by default all that there are,
+            but for those that no update has had yet.
+        """
+        pipe = self.pipe
+        if tutor is not None and pipe.is_initialised:
             buffers = dict(network_of(pipe.model).named_buffers())
-            network_of(model).load_state_dict(buffers, strict=False, assign=True)
-        self.extend(pipe.known_labels)
+            network_of(tutor).load_state_dict(buffers, strict=False, assign=True)
+            tutor.attrs["featuriser"] = pipe.featuriser
+        self.tutor = tutor
+        if n_old is not None:
+            self._n_old, self._updates_alone = n_old, 0
+        elif self._updates_alone != 0:
+            self._n_old, self._updates_alone = None, math.inf
+        if pipe.is_initialised:
+            self.extend(pipe.known_labels)
 
     def teach_with(self, model: Any) -> None:
         """See `CRFEntityRecognizer.rehearse_with`."""
+        own, given = (shim_of(each).config["sizes"] for each in (self.pipe.model, model))
         known, labels = self.pipe.known_labels, network_of(model).tags.labels
-        if known[: len(labels)] != labels:
+        tables = given.keys() - {"labels", "branches"}
+        if known[: len(labels)] != labels or any(own.get(name) != given[name] for name in tables):
             raise ValueError(Errors.F243.format(name=self.pipe.name, labels=labels, known=known))
-        if added := set(known[max([len(labels), *network_of(self.pipe.model).starts]) :]):
-            self.added, self._updates_alone = added, 0
-        self.tutor = model
+        starts = network_of(self.pipe.model).starts
+        n_old = starts[-1] if starts else len(labels)  # a branch is learnt as a whole
+        self.begin(model, n_old if len(labels) < len(known) else None)
 
     # Branches
 
@@ -77,27 +85,26 @@ class FurtherTraining:
         let them have a branch of the network, which alone is trained."""
         model, n_before = self.pipe.model, len(self.pipe.known_labels)
         starts, has_new = [*network_of(model).starts], len(labels) > n_before
-        added = self.added | {*labels[n_before:]}
-        is_alone, start = self._tutor is not None and bool(added), len(labels) - len(added)
-        if branches_off := start not in starts and (is_alone or bool(has_new and starts)):
-            starts.append(start)
+        n_old = n_before if has_new and self._n_old is None else self._n_old
+        is_alone = self.tutor is not None and n_old is not None
+        branches_off = n_old not in (None, *starts) and (is_alone or bool(has_new and starts))
+        if n_old is not None and branches_off:
+            starts.append(n_old)
         if has_new or branches_off:
             extend(model, labels=labels, branches=starts)
         network = network_of(model)
         if has_new:
             network.make_rare(n_before)
-            self.added, self._updates_alone = added, 0
+            self._n_old, self._updates_alone = n_old, 0
         if branches_off:
             network.start_branch()
-        self.train_branch()
+        self.learns_alone()
 
-    def train_branch(self) -> bool:
+    def learns_alone(self) -> bool:
         """Whether only added labels are learnt. A network that was copied or loaded meanwhile is
         told so."""
-        network, is_alone = (
-            network_of(self.pipe.model),
-            self._tutor is not None and bool(self.added),
-        )
+        network = network_of(self.pipe.model)
+        is_alone = self.tutor is not None and self._n_old is not None
         if network.trains_last_branch != is_alone:
             network.train_last_branch(is_alone)
         return is_alone
@@ -106,7 +113,7 @@ class FurtherTraining:
         """What is known of a text where added labels alone are learnt: raw texts have none."""
         if not given.is_of_raw_text(doc.text):
             return given
-        old = [label for label in self.pipe.known_labels if label not in self.added]
+        old = self.pipe.known_labels[: self._n_old]
         return Annotation([], [EntitySpan(0, len(doc.text), label) for label in old])
 
     # The tutor
@@ -114,7 +121,7 @@ class FurtherTraining:
     def tutor_of(self, docs: list[Doc], n_raw: int) -> Any:
         """The tutor, if it can advise on the Docs of a batch. Raises ValueError (F241) if it can't,
         although most of them are raw."""
-        if (tutor := self._tutor) is None:
+        if (tutor := self.tutor) is None:
             return None
         own = self.pipe.model
         if shim_of(tutor).device != shim_of(own).device:
@@ -126,24 +133,19 @@ class FurtherTraining:
             return None  # its advice is wrong once these vectors change
         return tutor
 
-    def require_own_tok2vec(self) -> None:
-        """Raises ValueError (F241) if the component listens to another one."""
-        if (tok2vec := tok2vec_of(self.pipe.model)) and listeners(tok2vec):
-            raise ValueError(Errors.F241.format(name=self.pipe.name))
-
     # Warnings
 
     def count_labels(self, labels: set[str]) -> None:
         """Note the labels of a batch, and warn once that some are not learnt beside added ones
         (W308), or that not only the branch learns that they have (W309)."""
-        if not labels <= self.added:
+        if not labels <= {*self.added}:
             self._updates_alone = math.inf
         if not labels or not self.pipe.is_initialised:
             return
-        network, shown, message = network_of(self.pipe.model), labels - self.added, Warnings.W308
-        if not network.trains_last_branch:
-            known = self.pipe.known_labels
-            start = network.starts[-1] if network.starts else len(known)
+        shown, message = labels - {*self.added}, Warnings.W308
+        if not self.learns_alone():
+            known, starts = self.pipe.known_labels, network_of(self.pipe.model).starts
+            start = starts[-1] if starts else len(known)
             is_of_branch = labels <= set(known[start:])
             self._updates_of_branch += 1 if is_of_branch else -MANY
             shown, message = labels, Warnings.W309
@@ -163,7 +165,7 @@ class FurtherTraining:
         elif any(each.spans for each in known):
             self._updates_alone += 1
             if self._updates_alone == MANY:
-                self._warn(Warnings.W307, self.added)
+                self._warn(Warnings.W307, {*self.added})
 
     def _warn(self, message: str, labels: set[str]) -> None:
         words = {"name": self.pipe.name, "labels": ", ".join(sorted(labels))}

@@ -3,7 +3,7 @@
 Shapes: B segments, C units, K tags.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -11,7 +11,7 @@ import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..nn.crf import Tutor
+from ..nn.crf import Advice
 from ..nn.model import shim_of, tok2vec_of
 from ..text.featuriser import SegmentFeaturiser
 from ..text.tok2vec import Tok2VecFeatures
@@ -44,7 +44,7 @@ class Emissions:
 
     texts: Sequence[Units]
     segments: Sequence[Segment]
-    batches: Iterator[BatchEmissions]
+    batches: Iterable[BatchEmissions]
 
 
 TaggingModel = Model[list[Doc], Emissions]
@@ -127,14 +127,14 @@ class Gold:
 
 def advice_on(
     batch: Batch, target: TagTarget, tutor: TaggingModel, upstream: Tok2VecFeatures | None
-) -> Tutor | None:
+) -> Advice | None:
     """A tutor's scores of a batch, or None if the target leaves no tag open."""
     inside = np.arange(target.allowed.shape[1]) < target.lengths[:, None]
     if (target.allowed.sum(2) == 1)[inside].all():
         return None
     with shim_of(tutor).predicting():
         scores = network_of(tutor)(batch, upstream.of(batch.segments) if upstream else None)
-    return Tutor(network_of(tutor).crf, scores)
+    return Advice(network_of(tutor).crf, scores)
 
 
 def _within(segment: Segment, spans: Sequence[EntitySpan], allowed: Bools) -> Bools:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..nn.crf import CRF, Tutor
+from ..nn.crf import CRF, Advice
 from ..nn.layers import Dropout, RelativeAttention, TransformerLayer
 from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Sizes
 from .batch import Batch
@@ -124,19 +124,19 @@ class TaggingNetwork(EmbeddingNetwork):
         crf.transitions[first:] = crf.transitions[OUTSIDE]
         crf.transitions[:, first:] = crf.transitions[:, OUTSIDE, None]
 
-    def loss(self, scores: Tensor, target: TagTarget, tutor: Tutor | None = None) -> Tensor:
+    def loss(self, scores: Tensor, target: TagTarget, advice: Advice | None = None) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights.
 
         scores: [B, C, K], or [2B, C, K] of the batch twice, with other dropouts. The loss is then
             half of that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
-        tutor: knows, with emissions [B, C, K], how probable is what the target leaves open.
+        advice: a CRF and emissions [B, C, K] that know how probable is what the target leaves open.
         """
         allowed, lengths, weights = map(self.to_tensor, target)
         n = len(scores) // len(lengths)
-        if tutor is not None:
-            tutor = tutor._replace(emissions=tutor.emissions.repeat(n, 1, 1))
+        if advice is not None:
+            advice = advice._replace(emissions=advice.emissions.repeat(n, 1, 1))
         likelihoods, marginals = self.crf.likelihood_and_marginals(
-            scores, allowed.repeat(n, 1, 1), lengths.repeat(n), tutor
+            scores, allowed.repeat(n, 1, 1), lengths.repeat(n), advice
         )
         losses = -likelihoods.view(n, -1).mean(0)
         if n == 2:

@@ -1,7 +1,6 @@
 """Options of the networks of all entity recognisers."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 from ..util.options import Options, option
 
@@ -10,12 +9,6 @@ from ..util.options import Options, option
 class NetworkOptions(Options):
     """Options that the networks share. Those that aren't fixed only affect training, so they can be
     changed before further training."""
-
-    retired: ClassVar[dict[str, Any]] = {
-        "scheme": "BIOES",
-        "ff_activate": "relu",
-        "attention_dropout": 0.0,
-    }
 
     transitions: bool = option(
         True,

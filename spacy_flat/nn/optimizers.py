@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Dict, Literal  # noqa: UP035  (thinc validates by these)
 
 import torch
-from thinc.config import registry
 from thinc.optimizers import FloatOrSeq, KeyT, Optimizer
 from thinc.types import FloatsXd
 from torch import Tensor, nn
@@ -89,7 +88,6 @@ class TorchOptimizer(Optimizer):
             self.learn_rate = schedule.full_rate
 
 
-@registry.optimizers("spacy-flat.SGD.v1")
 def SGD(  # noqa: N802
     learn_rate: FloatOrSeq = 0.001,
     *,
@@ -136,7 +134,6 @@ def SGD(  # noqa: N802
     )
 
 
-@registry.optimizers("spacy-flat.AdamW.v1")
 def AdamW(  # noqa: N802
     learn_rate: FloatOrSeq = 0.001,
     *,
@@ -172,7 +169,6 @@ def AdamW(  # noqa: N802
     )
 
 
-@registry.schedules("spacy-flat.warmup.v1")
 def warmup(
     initial_rate: float,
     warmup_steps: int,

@@ -33,7 +33,6 @@ class RE2(EmbeddingNetwork):
     def __init__(self, options: RE2Options, sizes: Sizes) -> None:
         super().__init__()
         self.options = options
-        self.sizes = sizes
         tables = (sizes.chars, sizes.bigrams, sizes.words)
         self.chars, self.bigrams, self.words = (
             PretrainedEmbedding(table) if table.width else None for table in tables

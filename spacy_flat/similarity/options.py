@@ -1,7 +1,7 @@
 """Options of RE2: blocks of the config, registered under `@misc`."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..text.options import UnitOptions
 from ..text.units import Unit
@@ -12,19 +12,10 @@ from ..util.options import Options, option, options_factory
 class RE2Options(Options):
     """Options of the RE2 network, in the terms of Yang et al. (2019). After training, only dropouts
     can be changed.
-
     """
 
     block: ClassVar[str] = "re2_similarity, model.network"
-    retired: ClassVar[dict[str, Any]] = {
-        "key_dropout": 0.0,
-        "kernel_sizes": [3],
-        "alignment": "linear",
-        "fusion": "full",
-        "connection": "aug",
-        "scaled_connection": False,
-        "prediction": "symmetric",
-    }
+    retired: ClassVar[dict[str, float]] = {"key_dropout": 0.0}
 
     objective: Literal["classes", "score"] = option(
         "classes",
@@ -47,7 +38,6 @@ class PairTextOptions(UnitOptions):
     """
 
     block: ClassVar[str] = "re2_similarity, model.text"
-    retired: ClassVar[dict[str, Any]] = UnitOptions.retired | {"hash_unknowns": True}
 
     embed_width: int = option(
         50,

@@ -1,7 +1,6 @@
 """Options of turning texts into numbers; each component uses those it needs."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 from ..util.options import Options, option
 
@@ -9,8 +8,6 @@ from ..util.options import Options, option
 @dataclass(frozen=True)
 class TableOptions(Options):
     """Options of all tables of embeddings."""
-
-    retired: ClassVar[dict[str, Any]] = {"float16_vectors": False}
 
     embed_width: int = option(50, "width of the vectors if none are pretrained", min=1, fixed=True)
     normalise_embeddings: bool = option(True, "scale pretrained vectors to unit length", fixed=True)

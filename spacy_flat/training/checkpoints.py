@@ -13,7 +13,6 @@ from ..util.files import remove_unfinished, replacing
 
 CHECKSUMS = "checksums.json"
 KEPT = 2
-CHUNK = 1 << 20  # bytes
 
 T = TypeVar("T")
 
@@ -74,8 +73,4 @@ def checksum(path: Path) -> int:
         files = sorted(file for file in path.rglob("*") if file.is_file())
         contents = [(file.relative_to(path).as_posix(), checksum(file)) for file in files]
         return zlib.crc32(repr(contents).encode())
-    value = 0
-    with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            value = zlib.crc32(chunk, value)
-    return value
+    return zlib.crc32(path.read_bytes())

@@ -2,11 +2,12 @@
 loading. thinc's own keys are numbers, assigned as models are created."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from spacy.language import Language
-from thinc.api import Model, Optimizer, get_current_ops
+from thinc.api import Model, Optimizer, torch2xp
 from thinc.optimizers import KeyT
+from thinc.types import FloatsXd
 from torch import Tensor, nn
 from torch.utils.dlpack import from_dlpack
 
@@ -41,7 +42,7 @@ class Parameter(NamedTuple):
         if isinstance(self.owner, nn.Parameter):
             self.owner.grad = gradient
         else:
-            self.owner.set_grad(self.key[1], as_array(gradient))
+            self.owner.set_grad(self.key[1], cast(FloatsXd, torch2xp(gradient)))
 
 
 def parameters_of(nlp: Language) -> list[Parameter]:
@@ -95,13 +96,8 @@ def load_optimizer(
         value = tensor.to(owner.weights().device)
         is_ours = isinstance(optimizer, TorchOptimizer) and table != "averages"
         is_array = not (is_ours or owner.key[1].startswith(PREFIX))
-        getattr(optimizer, table)[keys[name]] = as_array(value) if is_array else value
+        getattr(optimizer, table)[keys[name]] = torch2xp(value) if is_array else value
     optimizer.nr_update.update({keys[name]: n for name, n in counts.items()})
-
-
-def as_array(tensor: Tensor) -> Any:
-    """A NumPy array, or CuPy's for a tensor on a GPU."""
-    return get_current_ops().xp.from_dlpack(tensor) if tensor.is_cuda else tensor.numpy()
 
 
 def _names(nlp: Language) -> dict[KeyT, str]:

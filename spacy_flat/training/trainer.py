@@ -51,6 +51,7 @@ class Progress:
     losses: summed since the last evaluation.
     words: seen so far.
     seconds: spent before this process started.
+    told: what the logger was told at evaluations.
     """
 
     seed: int
@@ -59,6 +60,7 @@ class Progress:
     losses: dict[str, float] = field(default_factory=dict)
     words: int = 0
     seconds: float = 0.0
+    told: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

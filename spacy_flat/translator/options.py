@@ -1,7 +1,7 @@
 """Options of the translator: blocks of the config, under `@misc`."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..util.options import Options, option, options_factory
 
@@ -12,13 +12,6 @@ class Seq2SeqOptions(Options):
     changed."""
 
     block: ClassVar[str] = "seq2seq_translator, model.network"
-    retired: ClassVar[dict[str, Any]] = {
-        "positions": "sinusoidal",
-        "tied": True,
-        "r_drop": 0.0,
-        "norm": "pre",
-        "attention_dropout": 0.0,
-    }
 
     encoder_layers: int = option(4, "layers of the encoder", min=1, fixed=True)
     decoder_layers: int = option(2, "layers of the decoder", min=1, fixed=True)
@@ -44,7 +37,6 @@ class TranslationOptions(Options):
     """Options of turning texts into ids, and these into texts."""
 
     block: ClassVar[str] = "seq2seq_translator, model.text"
-    retired: ClassVar[dict[str, Any]] = {"shared": False, "source_pieces": 8000}
 
     source: Literal["char"] = option("char", "what the source is read as", fixed=True)
     char_min_freq: int = option(

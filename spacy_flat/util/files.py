@@ -119,12 +119,9 @@ def locked(folder: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
     try:
-        lock.acquire(blocking=False)
+        held = FileLock(folder / ".lock").acquire(blocking=False)
     except Timeout:
         raise BlockingIOError(Errors.F043.format(path=folder)) from None
-    try:
+    with held:
         yield
-    finally:
-        lock.release()

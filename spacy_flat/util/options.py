@@ -79,7 +79,7 @@ class Options:
     """
 
     block: ClassVar[str]
-    retired: ClassVar[dict[str, Any]] = {}
+    retired: ClassVar[dict[str, float]] = {}
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -102,8 +102,8 @@ class Options:
     def check_fixed(self, saved: Mapping[str, Any]) -> None:
         """Raises ValueError (F307) where they differ from those of a trained network, which has the
         defaults of options that are newer."""
-        saved = {each.name: each.default for each in fields(self)} | self.retired | dict(saved)
-        for name, value in (self.fixed() | self.retired).items():
+        saved = {each.name: each.default for each in fields(self)} | dict(saved)
+        for name, value in self.fixed().items():
             if plain(saved[name]) != plain(value):
                 words = {"block": self.block, "name": name, "value": value, "saved": saved[name]}
                 raise ValueError(Errors.F307.format(**words))

@@ -60,17 +60,9 @@ SAVED = Lexicon([Entry("重庆")]).to_bytes()
     [
         *(b"", b"hello", b"\xff\n", b"[1]\n", b"{}\n", b"[" * 100_000),
         *(SAVED[:-1], SAVED.partition(b"\n")[0] + b"\nhello"),
-        *(resaved(SAVED, format=4), resaved(SAVED, settings={"full_width": True})),
+        *(resaved(SAVED, format=4)),
     ],
 )
 def test_data_that_is_no_lexicon(data: bytes) -> None:
     with pytest.raises(ValueError, match="F024"):
         Lexicon.from_bytes(data)
-
-
-def test_words_saved_before_there_was_trust_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as before:
-        before.setattr(storage, "COLUMNS", storage.COLUMNS[:-1])
-        data = Lexicon([Entry("重庆", trust=1.0)]).to_bytes()
-    old = resaved(data, settings={"full_width": False, "min_length": 2, "simplified": ""})
-    assert Lexicon.from_bytes(old).entry("重庆") == Entry("重庆")

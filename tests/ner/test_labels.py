@@ -188,6 +188,30 @@ def test_branch_is_trained_alone_in_a_copy(way: str, trained: Language, copy_of:
     assert network_of(flat(nlp).model).starts == [3]
 
 
+def test_tutor_that_knows_a_part_of_a_branch(trained: Language, copy_of: Copy) -> None:
+    """The branch is learnt as a whole. A tutor of another vocabulary changes nothing."""
+    nlp, other, foreign = copy_of(trained), copy_of(trained), blank()
+    nlp.resume_training()
+    flat(nlp).add_labels(["DATE", "TIME"])
+    flat(other).add_label("DATE")
+    ner: Any = flat(nlp)
+    ner.rehearse_with(flat(other).model)
+    assert network_of(ner.model).starts == [len(flat(trained).labels)]
+    new = [char_example(nlp, "昨天下雨。", [(0, 2, "DATE")])]
+    before = weights_of(nlp)
+    nlp.update(new, sgd=nlp.create_optimizer())
+    changed = {name for name, now in weights_of(nlp).items() if not now.equal(before[name])}
+    assert changed
+    assert all(name.startswith("branches.0.") for name in changed)
+    add_flat(foreign)
+    foreign.initialize(lambda: examples_of(foreign)[:5])
+    flat(foreign).add_labels([each for each in ner.labels if each not in flat(foreign).labels])
+    tutor = ner._rehearsal_model
+    with pytest.raises(ValueError, match="F243"):
+        ner.rehearse_with(flat(foreign).model)
+    assert ner._rehearsal_model is tutor
+
+
 @pytest.mark.parametrize("way", ["alone", "others", "branch"])
 def test_branch_that_is_trained_further(way: str, trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained)

@@ -8,7 +8,7 @@ from spacy.util import registry
 
 from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
 from spacy_flat.ner.tener.options import TENEROptions
-from spacy_flat.translator.options import Seq2SeqOptions, seq2seq_options
+from spacy_flat.similarity.options import RE2Options, re2_options
 from spacy_flat.util.options import Options
 
 network = registry.misc.get("spacy-flat.FLATOptions.v2")
@@ -52,9 +52,6 @@ def test_few_settings() -> None:
 
 def test_options_of_earlier_versions() -> None:
     """A config may name them with their defaults, and with nothing else."""
-    variant = {"positions": "sinusoidal", "tied": True, "ff_width": 512}
-    assert seq2seq_options(variant=variant) == Seq2SeqOptions(ff_width=512)
-    with pytest.raises(ValueError, match=r"F315.*positions"):
-        seq2seq_options(variant={"positions": "relative"})
-    with pytest.raises(ValueError, match=r"F307.*tied"):
-        Seq2SeqOptions().check_fixed({"tied": False})
+    assert re2_options(variant={"key_dropout": 0.0, "blocks": 3}) == RE2Options(blocks=3)
+    with pytest.raises(ValueError, match=r"F315.*key_dropout"):
+        re2_options(variant={"key_dropout": 0.1})

@@ -76,7 +76,6 @@ class FLAT(TaggingNetwork):
     def __init__(self, options: FLATOptions, sizes: FLATSizes) -> None:
         super().__init__(options, sizes)
         self.options = options
-        self.sizes = sizes
         width = options.num_heads * options.head_dim
         self.chars = PretrainedEmbedding(sizes.chars)
         self.bigrams = PretrainedEmbedding(sizes.bigrams) if sizes.bigrams.width else None

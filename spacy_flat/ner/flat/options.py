@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ...text.options import SegmentOptions, UnitOptions
 from ...util.options import option, options_factory
@@ -17,12 +17,6 @@ class FLATOptions(NetworkOptions):
     """Options of the FLAT network, in the terms of Li et al. (ACL 2020)."""
 
     block: ClassVar[str] = "flat_ner, model.network"
-    retired: ClassVar[dict[str, Any]] = NetworkOptions.retired | {
-        "mask": "none",
-        **dict.fromkeys(("absolute_positions", "learnable_positions", "pos_norm"), False),
-        **dict.fromkeys(("share_fusion", "q_proj", "v_proj", "r_proj"), True),
-        "attn_ff": False,
-    }
 
     fusion: Fusion = option(
         "ff_two",
@@ -47,7 +41,6 @@ class LatticeOptions(SegmentOptions, UnitOptions):
     """Options of turning texts into lattices."""
 
     block: ClassVar[str] = "flat_ner, model.lattice"
-    retired: ClassVar[dict[str, Any]] = UnitOptions.retired | {"overlap": 40}
 
     only_known_words: bool = option(
         False,

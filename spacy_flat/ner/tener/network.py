@@ -36,8 +36,6 @@ class TENER(TaggingNetwork):
 
     def __init__(self, options: TENEROptions, sizes: TENERSizes) -> None:
         super().__init__(options, sizes)
-        self.options = options
-        self.sizes = sizes
         width = options.num_heads * options.head_dim
         tables = (sizes.chars, sizes.bigrams, sizes.words)
         self.chars, self.bigrams, self.words = (

@@ -1,7 +1,7 @@
 """Options of TENER: blocks of the config, registered under `@misc`."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ...text.options import SegmentOptions, UnitOptions
 from ...text.units import Unit
@@ -22,13 +22,6 @@ class TENEROptions(NetworkOptions):
     """
 
     block: ClassVar[str] = "tener_ner, model.network"
-    retired: ClassVar[dict[str, Any]] = NetworkOptions.retired | {
-        "attention": "relative",
-        "case_features": True,
-        "char_heads": 3,
-        "key_positions": False,
-        "norm": "post",
-    }
 
     layers: int = option(2, "layers of attention and feed-forward", min=1, fixed=True)
     ff: int = option(2, "the feed-forward layer is this many times as wide", min=1, fixed=True)
@@ -60,7 +53,6 @@ class SequenceOptions(SegmentOptions, UnitOptions):
     """
 
     block: ClassVar[str] = "tener_ner, model.sequence"
-    retired: ClassVar[dict[str, Any]] = UnitOptions.retired | {"overlap": 40}
 
     unit: Unit = option(
         "char",
