@@ -34,7 +34,7 @@ from spacy.vocab import Vocab
 
 from spacy_flat.similarity.calibration import best_threshold, fit_calibration
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.index import CANDIDATES, TextIndex, encode_texts
+from spacy_flat.similarity.index import TextIndex, encode_texts
 from spacy_flat.similarity.pairs import SAME, pair_of
 from spacy_flat.similarity.ranking import terms_of
 from spacy_flat.similarity.scores import labelled
@@ -45,6 +45,7 @@ from faqs import CONTRAST, read_faqs  # noqa: E402
 
 NO_ANSWER, NEAR_MISS = -1, -2
 SHARES = {0: 0.5, NO_ANSWER: 0.4, NEAR_MISS: 0.1}  # of queries, in probabilities
+COMPARED = 10  # of the candidates, for probabilities
 FALSE = 0.1  # the share of queries without an answer that get one
 
 Numbers = NDArray[np.float64]
@@ -233,7 +234,7 @@ def candidates(pipe: PairClassifier, faq: Queries) -> Sequence[Numbers | NDArray
     weights = weights_of(np.array([number for _, number in faq.queries]))
     found = []
     for (query, number), weight in zip(faq.queries, weights, strict=True):
-        places, logits, cosines = index.compare(query, CANDIDATES)
+        places, logits, cosines = index.compare(query, COMPARED)
         gold = np.where(places == number, number_of_same, 1 - number_of_same)
         found.append((logits, cosines, gold, np.full(len(places), weight)))
     return [np.concatenate(each) for each in zip(*found, strict=True)]

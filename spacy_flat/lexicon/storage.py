@@ -46,7 +46,14 @@ def from_bytes(data: bytes) -> Snapshot:
         if fields["format"] != FORMAT:
             raise ValueError(f"its format is {fields['format']}")
         return _snapshot(fields, load(saved))
-    except (KeyError, TypeError, ValueError, RecursionError, SafetensorError) as error:
+    except (
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        SafetensorError,
+    ) as error:
         raise ValueError(Errors.F024.format(reason=repr(error))) from error
 
 

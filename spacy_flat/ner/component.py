@@ -324,7 +324,8 @@ class CRFEntityRecognizer(LabelledPipe):
     def rehearse_with(self, model: Any) -> None:
         """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. From
         then on it belongs to the component, whose other labels were added since and are learnt
-        alone. Raises ValueError (F243) unless its labels are the component's first ones."""
+        alone, those of a branch all together. Raises ValueError (F243) unless its labels are the
+        component's first ones, and its tables as large."""
         self._further.teach_with(model)
 
     def get_loss(

@@ -69,8 +69,9 @@ class FurtherTraining:
 
     def teach_with(self, model: Any) -> None:
         """See `CRFEntityRecognizer.rehearse_with`."""
-        own, given = (shim_of(each).config["sizes"] for each in (self.pipe.model, model))
+        self.pipe.require_initialised()
         known, labels = self.pipe.known_labels, network_of(model).tags.labels
+        own, given = (shim_of(each).config["sizes"] for each in (self.pipe.model, model))
         tables = given.keys() - {"labels", "branches"}
         if known[: len(labels)] != labels or any(own.get(name) != given[name] for name in tables):
             raise ValueError(Errors.F243.format(name=self.pipe.name, labels=labels, known=known))

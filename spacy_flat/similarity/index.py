@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAGIC = b"spacy-flat.index.v10\n"
 FILE = "index.safetensors"
 CHARACTERS = 8000  # of texts encoded at once
-CANDIDATES = 4  # compared with a query
+CANDIDATES = 5  # compared with a query
 BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
 
 Question = str | Sequence[str]  # with several phrasings

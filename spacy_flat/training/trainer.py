@@ -88,6 +88,8 @@ class Saved:
     def read(cls, folder: Path) -> "Saved":
         """Of a checkpoint's folder."""
         state = json.loads((folder / STATE).read_text("utf-8"))
+        # Earlier versions had it in the config.
+        state["progress"].setdefault("told", state["config"].pop("told", []))
         return cls(spacy.load(folder / PIPELINE), load_file(folder / OPTIMIZER), state)
 
 

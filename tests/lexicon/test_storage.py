@@ -60,6 +60,7 @@ SAVED = Lexicon([Entry("重庆")]).to_bytes()
     [
         *(b"", b"hello", b"\xff\n", b"[1]\n", b"{}\n", b"[" * 100_000),
         *(SAVED[:-1], SAVED.partition(b"\n")[0] + b"\nhello", resaved(SAVED, format=4)),
+        resaved(SAVED, settings=[]),
     ],
 )
 def test_data_that_is_no_lexicon(data: bytes) -> None:

@@ -188,6 +188,30 @@ def test_branch_is_trained_alone_in_a_copy(way: str, trained: Language, copy_of:
     assert network_of(flat(nlp).model).starts == [3]
 
 
+@pytest.mark.parametrize("case", ["beside old ones", "first branch", "loaded", "copied"])
+def test_warnings_of_further_training(case: str, trained: Language, copy_of: Copy) -> None:
+    nlp, spans, sgd = copy_of(trained), [(0, 2, "DATE")], None
+    for label in ["DATE", "DRUG"][: 1 + (case == "first branch")]:
+        if case != "beside old ones":
+            nlp.resume_training()
+        flat(nlp).add_label(label)
+        nlp = pickle.loads(pickle.dumps(nlp)) if case == "copied" else copy_of(nlp)
+    if case == "loaded":
+        flat(nlp).rehearse_with(flat(copy_of(trained)).model)  # type: ignore[attr-defined]
+    elif case == "first branch":
+        nlp.resume_training()
+    elif case == "copied":
+        spans, sgd = [*spans, (2, 4, "ORG")], AdamW(0.02)
+    batch = [char_example(nlp, "昨天王芳在南京。", spans)]
+    batch += examples_of(nlp)[:1] if case == "beside old ones" else []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(10):
+            nlp.update(batch, sgd=sgd)
+    expected = {"loaded": ["[W307"], "copied": ["[W308"]}.get(case, [])
+    assert [str(each.message)[:5] for each in caught] == expected
+
+
 def test_tutor_that_knows_a_part_of_a_branch(trained: Language, copy_of: Copy) -> None:
     """The branch is learnt as a whole. A tutor of another vocabulary changes nothing."""
     nlp, other, foreign = copy_of(trained), copy_of(trained), blank()

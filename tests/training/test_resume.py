@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from spacy_flat.cli import app
 from spacy_flat.cli.train import saved_in
 from spacy_flat.training.parameters import load_optimizer, save_optimizer
-from spacy_flat.training.trainer import CHECKPOINTS, OPTIMIZER, STATE, load
+from spacy_flat.training.trainer import CHECKPOINTS, OPTIMIZER, STATE, Saved, load
 
 from .conftest import (
     KINDS,
@@ -223,6 +223,19 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     run(make_config(folder, "tener", max_steps=3), folder / "out")
     return folder
+
+
+def test_checkpoint_of_an_earlier_version(finished: Path, tmp_path: Path) -> None:
+    """It has what the logger was told in the config."""
+    *_, last = sorted((finished / "out" / "checkpoints").glob("[0-9]*"))
+    shutil.copytree(last, tmp_path / "old")
+    state = json.loads((last / STATE).read_text("utf-8"))
+    del state["progress"]["told"]
+    state["config"]["told"] = [{"step": 3}]
+    (tmp_path / "old" / STATE).write_text(json.dumps(state), "utf-8")
+    old = Saved.read(tmp_path / "old")
+    assert old.progress.told == [{"step": 3}]
+    assert old.config == Saved.read(last).config
 
 
 def test_training_is_not_begun_anew_by_mistake(finished: Path, tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_torchrun_starts_again(tmp_path: Path) -> None:
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stderr
