@@ -22,7 +22,7 @@ from published import CORPORA, GROUPS, members
 from spacy.tokens import Doc, Span
 
 from spacy_flat.cli.convert import report
-from spacy_flat.corpora.augmenters import SURNAMES
+from spacy_flat.corpora.augmenters import SURNAMES, TITLES
 from spacy_flat.corpora.convert import read_corpus
 from spacy_flat.corpora.docs import new_docs
 from spacy_flat.corpora.formats import ConvertOptions, Summary
@@ -30,6 +30,8 @@ from spacy_flat.util.files import replacing
 
 # 某个, 某种 … are ordinary words.
 CALLED = re.compile(f"[老小阿]([{SURNAMES}])|([{SURNAMES}])[某×]{{1,2}}(?![一种个些年月日天时方])")
+
+BY_SURNAME = re.compile(f"[老小阿][{SURNAMES}]|[{SURNAMES}](?=姓|导|老板|{'|'.join(TITLES)})")
 
 
 def main() -> None:
@@ -78,7 +80,7 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
     if general and corpus.general is None:
         raise ValueError(f"{name} has no mapping to the general labels.")
     declared = dict(corpus.general or {}) if general else {}
-    longest = declared.pop("longest", {})
+    longest, by_surname = declared.pop("longest", {}), declared.pop("by_surname", True)
     options = ConvertOptions(**{**corpus.options, **declared})
     files = {
         key: (data / name / file.name, replace(options, **corpus.others.get(key, {})))
@@ -97,7 +99,7 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
     for kind, keys in parts.items():
         part = Part(out / f"{kind}.spacy")
         for doc in read_files((files[key] for key in keys), part.summary):
-            part.add(for_general(doc, longest) if general else doc)
+            part.add(for_general(doc, longest, by_surname) if general else doc)
             known.add(key_of(doc))
             texts.update(texts_of(doc))
         yield part.write()
@@ -112,7 +114,7 @@ def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> I
             continue
         part = dev if is_held_out(number, corpus.dev_share) else train
         for doc in group:
-            part.add(for_general(doc, longest) if general else doc)
+            part.add(for_general(doc, longest, by_surname) if general else doc)
         number += 1
     if corpus.dev_share:
         yield dev.write()
@@ -138,22 +140,28 @@ def stripped(path: Path, pattern: str) -> Path:
     return target
 
 
-def for_general(doc: Doc, longest: Mapping[str, int]) -> Doc:
+def for_general(doc: Doc, longest: Mapping[str, int], by_surname: bool = True) -> Doc:
     """A Doc by the rule of zh_flat_general: names include 老, 小, 阿 and 某 (老陈, 王某), where
     MSRA has only 陈 and 王. A 王某 without annotation, as mostly in CLUENER, becomes missing
-    annotation, as do entities with more characters than their label may have."""
+    annotation, as do entities with more characters than their label may have. Without `by_surname`
+    so does whatever may be a person called by the surname (小朱, 陈先生)."""
     missing = [ent for ent in doc.ents if len(ent.text) > longest.get(ent.label_, len(ent.text))]
     entities = [ent for ent in doc.ents if ent not in missing]
+
+    def within(span: Span) -> list[Span]:
+        return [ent for ent in entities + missing if ent.start < span.end and span.start < ent.end]
+
     for match in CALLED.finditer(doc.text):
         span = doc.char_span(*match.span(), alignment_mode="expand")
-        surname = match[1] or match[2]
-        within = [
-            ent for ent in entities + missing if ent.start < span.end and span.start < ent.end
-        ]
-        if [ent.text for ent in within] == [surname]:
-            entities.remove(within[0])
-            entities.append(Span(doc, span.start, span.end, within[0].label))
-        elif match[2] and not within:
+        surname, found = match[1] or match[2], within(span)
+        if [ent.text for ent in found] == [surname]:
+            entities.remove(found[0])
+            entities.append(Span(doc, span.start, span.end, found[0].label))
+        elif match[2] and not found:
+            missing.append(span)
+    for match in () if by_surname else BY_SURNAME.finditer(doc.text):
+        span = doc.char_span(*match.span(), alignment_mode="expand")
+        if not within(span):
             missing.append(span)
     doc.set_ents(entities, missing=missing, default="unmodified")
     return doc

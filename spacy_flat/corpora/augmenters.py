@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,9 +28,14 @@ from .pieces import Piece, Pieces, can_edit, example_of, pieces_of
 # Of made-up persons.
 MADE_UP = json.loads(Path(__file__).with_name("made_up.json").read_text("utf-8"))
 SURNAMES, GIVEN_NAMES = MADE_UP["surnames"], MADE_UP["given_names"]
+GIVEN_WORDS = MADE_UP["given_words"].split()  # ordinary words, and rustic names
+WORD_PERSONS = MADE_UP["word_persons"].split()  # whose whole name is an ordinary word
 TITLES = MADE_UP["titles"].split()  # after a surname without a given name, outside of the name
 CALLED = MADE_UP["called"].split()  # what a surname becomes, as a whole
 TITLED = 0.1  # share of persons with a surname alone
+INVENTED = 0.5  # share of the others that are made up
+WITH_WORDS, ALL_WORD = 0.1, 0.03  # shares of these with words in their names
+FULL_NAME = re.compile(f"[{SURNAMES}][\u4e00-\u9fff]{{1,2}}")
 TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 TO_PLAIN = {full: code for code, full in TO_FULL_WIDTH.items()}
 MAX_WORDS = 3  # to write in English in a text
@@ -80,7 +86,7 @@ def ner_augmenter(
         null leaves one out. With coarse labels, a name only replaces names whose labels stand for
         the same.
     names: word lists with more names, by any key; the type of a word is its label.
-    persons: labels for which to also make names from surnames and given names.
+    persons: labels of persons, half of whose new names are made up from surnames and given names.
     words: lists of ordinary words, by any key, for `mixed`; the type of a word is its English
         translation. Of equal words the first counts; those that are names in `corpora` or `names`
         don't.
@@ -179,16 +185,35 @@ class Choices:
 
     def mention(self, label: str, doc: Doc) -> Pieces:
         """Some name of a label; each list is as likely as any other. A share of the persons is a
-        surname, with a title outside of it that isn't a name in a corpus, or called as 老王."""
+        surname, with a title outside of it that isn't a name in a corpus, or called as 老王. Half
+        of the others are made up."""
         labels = meaning(label, doc)
-        if len(labels) == 1 and labels[0] in self.persons and random.random() < TITLED:
-            surname = random.choice(SURNAMES)
-            if random.random() < 0.5:
-                return [(random.choice(CALLED).format(surname), label)]
-            titles = [title for title in TITLES if title not in self.names]
-            return [(surname, label), (random.choice(titles or [""]), "")]
-        names = random.choice(self.pools[labels])
-        return [(random.choice(names) if names else made_up(), label)]
+        if len(labels) == 1 and labels[0] in self.persons:
+            if random.random() < TITLED:
+                return self._by_surname(label)
+            if random.random() < INVENTED or not self.pools[labels]:
+                return [(self.made_up(), label)]
+        return [(random.choice(random.choice(self.pools[labels])), label)]
+
+    def _by_surname(self, label: str) -> Pieces:
+        surname = random.choice(SURNAMES)
+        if random.random() < 0.5:
+            return [(random.choice(CALLED).format(surname), label)]
+        titles = [title for title in TITLES if title not in self.names]
+        return [(surname, label), (random.choice(titles or [""]), "")]
+
+    def made_up(self) -> str:
+        """A name of a person, of two to four characters. Most given names have characters as often
+        as those of the corpora and lists."""
+        chance = random.random()
+        if chance < ALL_WORD:
+            return random.choice(WORD_PERSONS)
+        compound = MADE_UP["compound_surnames"].split()
+        surname: str = random.choice(SURNAMES if random.random() < 0.95 else compound)
+        if chance < WITH_WORDS:
+            return surname + random.choice(GIVEN_WORDS)
+        characters = self.given if random.random() < 0.8 else GIVEN_NAMES
+        return surname + "".join(random.choices(characters, k=random.choice((1, 2, 2))))
 
     def words_in(self, text: str) -> list[tuple[int, int]]:
         """The ordinary words in a text, from left to right the longest."""
@@ -196,8 +221,7 @@ class Choices:
 
     @cached_property
     def pools(self) -> dict[Meaning, list[list[str]]]:
-        """Lists of names, by the labels that their label stands for; an empty one is of made-up
-        persons."""
+        """Lists of names, by the labels that their label stands for."""
         sources: list[Iterable[tuple[str, Meaning]]] = [
             ((entry.word, (entry.type,)) for entry in words if entry.type not in ("", NOT_ENTITY))
             for words in self.lists
@@ -211,9 +235,14 @@ class Choices:
                     found.setdefault(labels, set()).add(text)
             for labels, texts in found.items():
                 pools.setdefault(labels, []).append(sorted(texts))
-        for label in self.persons:
-            pools.setdefault((label,), []).append([])
-        return pools
+        return pools | {(label,): pools.get((label,), []) for label in self.persons}
+
+    @cached_property
+    def given(self) -> str:
+        """The characters after the surname in persons of two or three characters."""
+        persons = chain(*(chain(*self.pools[(label,)]) for label in self.persons))
+        found = (name[1:] for name in persons if FULL_NAME.fullmatch(name))
+        return "".join(found) or GIVEN_NAMES
 
     @cached_property
     def latin(self) -> dict[Meaning, list[list[str]]]:
@@ -248,13 +277,6 @@ def read_names(path: Path) -> Iterator[tuple[str, Meaning]]:
     for doc in read_docs(path, Vocab()):
         for ent in doc.ents:
             yield ent.text, meaning(ent.label_, doc)
-
-
-def made_up() -> str:
-    """A name of a person, of two to four characters."""
-    compound = MADE_UP["compound_surnames"].split()
-    surname: str = random.choice(SURNAMES if random.random() < 0.95 else compound)
-    return surname + "".join(random.choices(GIVEN_NAMES, k=random.randint(1, 2)))
 
 
 def _variant(nlp: Language, pieces: Pieces, doc: Doc) -> Example:

@@ -210,7 +210,21 @@ def test_some_persons_have_a_title() -> None:
         called = [new.ents[0].text for new in found if re.match("[老小阿]|.*[某老]$", new.text[:3])]
         assert {"老", "阿"} < {name[0] for name in called}
         assert "某" in {name[1] for name in called}
-    assert {len(augmenters.made_up()) for _ in range(1000)} == {2, 3, 4}
+
+
+def test_half_of_the_other_persons_are_made_up() -> None:
+    """Of characters that persons of the lists have, of others, and of ordinary words."""
+    names = {"persons": WordList([Entry("冯燚", type="PER"), Entry("Ann", type="PER")])}
+    augment = ner_augmenter(exchange=1.0, persons=["PER"], names=names)
+    found = [new.ents[0].text for new in augmented(augment, doc_of(("王芳", "PER")), 2000)]
+    made_up = [name for name in found if len(name) > 1 and name not in ("冯燚", "Ann")]
+    assert 800 < len(made_up) - len([name for name in made_up if name[0] in "老小阿"]) < 1100
+    assert {len(name) for name in made_up} == {2, 3, 4}
+    given = "".join(name[1:] for name in made_up)
+    assert given.count("燚") > len(given) / 2 > 100 * given.count("n")
+    assert len({*given} & {*augmenters.GIVEN_NAMES}) > 90
+    assert {name[1:] for name in made_up} & {*augmenters.GIVEN_WORDS}
+    assert {*made_up} & {*augmenters.WORD_PERSONS}
 
 
 @pytest.mark.parametrize(

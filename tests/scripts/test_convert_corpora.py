@@ -121,15 +121,21 @@ def test_pairs_with_a_text_in_common_stay_together(
     assert made["train"].left_out == 2
 
 
-def test_what_persons_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Among the general labels 老陈 and 王某 are whole."""
+@pytest.mark.parametrize(("by_surname", "unknown"), [(True, "李某"), (False, "李某小朱郑")])
+def test_what_persons_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_surname: bool, unknown: str
+) -> None:
+    """Among the general labels 老陈 and 王某 are whole. Where a corpus leaves out persons called by
+    their surname, they are unknown."""
     rows = [("老", "O"), ("陈", "B-PER"), ("见", "O"), ("王", "B-PER"), ("某", "O"), ("、", "O")]
     rows += [("李", "O"), ("某", "O"), ("说", "O"), ("某", "O"), ("种", "O"), ("周", "B-PER")]
+    rows += [("小", "O"), ("朱", "O"), ("和", "O"), ("郑", "O"), ("老", "O"), ("师", "O")]
     text = "".join(f"{char} {tag}\n" for char, tag in rows)
-    corpus_of(tmp_path, monkeypatch, {"train": text}, format="bio", general={"coarse": []})
+    general = {"coarse": [], "by_surname": by_surname}
+    corpus_of(tmp_path, monkeypatch, {"train": text}, format="bio", general=general)
     (doc,) = load(parts_of(tmp_path, general=True)["train"].path)
     assert entities(doc) == [("老陈", "PER"), ("王某", "PER"), ("周", "PER")]
-    assert [token.text for token in doc if not token.ent_iob_] == ["李", "某"]
+    assert "".join(token.text for token in doc if not token.ent_iob_) == unknown
 
 
 @pytest.mark.parametrize("name", ["msra", "cluener", "weibo", "resume"])
