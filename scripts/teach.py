@@ -7,6 +7,11 @@ pipeline, only names that both find are known; what one of them finds is unknown
 is far from known names, where both may miss some. With --alone, LAC isn't asked: names that the
 pipeline is sure of are known, those that it doubts unknown. A TEXT has a paragraph a line, plain,
 .gz or .xz.
+
+    python scripts/teach.py OUT.spacy CORPUS.spacy --pipeline NAME
+
+takes the annotation of the corpus. Labels that it leaves unannotated are unknown only where the
+pipeline finds them; otherwise the network could give them to any word, and does so.
 """
 
 import argparse
@@ -22,7 +27,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_flat.corpora.docs import make_doc
+from spacy_flat.corpora.docs import make_doc, read_docs
 from spacy_flat.util.files import read_text_lines
 
 MSRA = CORPORA["msra"].general or {}  # the same labels
@@ -30,7 +35,7 @@ COARSE = {kind: fine.split(",") for kind, fine in (each.split("=") for each in M
 KIND = {fine: kind for kind, labels in COARSE.items() for fine in labels} | {"PER": "PER"}
 LENGTHS = range(20, 221)  # of paragraphs, in characters
 NEAR = 12  # characters beside a known name
-UNLIKELY, LIKELY, SURE = 0.02, 0.5, 0.85  # probabilities of the pipeline's names
+UNLIKELY, POSSIBLE, LIKELY, SURE = 0.02, 0.3, 0.5, 0.85  # probabilities of the pipeline's names
 
 Name = tuple[int, int, str]
 
@@ -43,14 +48,31 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--characters", type=int, default=2_000_000)
     given = parser.parse_args()
-    nlp = None
+    nlp, is_corpus = None, given.texts[0].suffix == ".spacy"
     if given.pipeline:
-        config = {"flat_ner": {"threshold": UNLIKELY, "confidence": True}}
-        nlp = spacy.load(given.pipeline, config={"components": config})
+        config = {"threshold": POSSIBLE if is_corpus else UNLIKELY, "confidence": True}
+        nlp = spacy.load(given.pipeline, config={"components": {"flat_ner": config}})
     part, texts = Part(given.out), paragraphs(given.texts, given.characters)
-    for doc in labelled_alone(texts, nlp) if nlp and given.alone else labelled(texts, nlp):
+    if nlp and is_corpus:
+        docs = completed(read_docs(given.texts[0], nlp.vocab), nlp)
+    else:
+        docs = labelled_alone(texts, nlp) if nlp and given.alone else labelled(texts, nlp)
+    for doc in docs:
         part.add(doc)
     part.write()
+
+
+def completed(docs: list[Doc], nlp: Language) -> Iterator[Doc]:
+    for doc, found in zip(docs, nlp.pipe(doc.text for doc in docs), strict=True):
+        spans = (
+            doc.char_span(ent.start_char, ent.end_char, alignment_mode="expand")
+            for ent in found.ents
+            if ent.label_ in (doc._.unannotated_labels or ())
+        )
+        missing = [span for span in spans if not any(token.ent_type_ for token in span)]
+        doc._.unannotated_labels = None
+        doc.set_ents([], missing=missing, default="unmodified")
+        yield doc
 
 
 def paragraphs(paths: Iterable[Path], n_characters: int) -> Iterator[str]:

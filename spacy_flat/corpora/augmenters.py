@@ -28,8 +28,8 @@ from .pieces import Piece, Pieces, can_edit, example_of, pieces_of
 # Of made-up persons.
 MADE_UP = json.loads(Path(__file__).with_name("made_up.json").read_text("utf-8"))
 SURNAMES, GIVEN_NAMES = MADE_UP["surnames"], MADE_UP["given_names"]
-GIVEN_WORDS = MADE_UP["given_words"].split()  # ordinary words, and rustic names
-WORD_PERSONS = MADE_UP["word_persons"].split()  # whose whole name is an ordinary word
+GIVEN_WORDS: list[str] = MADE_UP["given_words"].split()  # ordinary words, and rustic names
+WORD_PERSONS: list[str] = MADE_UP["word_persons"].split()  # whose whole name is one word
 TITLES = MADE_UP["titles"].split()  # after a surname without a given name, outside of the name
 CALLED = MADE_UP["called"].split()  # what a surname becomes, as a whole
 TITLED = 0.1  # share of persons with a surname alone
