@@ -22,7 +22,7 @@ from published import CORPORA, GROUPS, members
 from spacy.tokens import Doc, Span
 
 from spacy_flat.cli.convert import report
-from spacy_flat.corpora.augmenters import SURNAMES, TITLES
+from spacy_flat.corpora.augmenters import COMPOUND_SURNAMES, SURNAMES, TITLES
 from spacy_flat.corpora.convert import read_corpus
 from spacy_flat.corpora.docs import new_docs
 from spacy_flat.corpora.formats import ConvertOptions, Summary
@@ -31,7 +31,11 @@ from spacy_flat.util.files import replacing
 # 某个, 某种 … are ordinary words.
 CALLED = re.compile(f"[老小阿]([{SURNAMES}])|([{SURNAMES}])[某×]{{1,2}}(?![一种个些年月日天时方])")
 
-BY_SURNAME = re.compile(f"[老小阿][{SURNAMES}]|[{SURNAMES}](?=姓|导|老板|{'|'.join(TITLES)})")
+# 小朱, 陈先生, 欧阳老师; 小时, 小游戏 … are ordinary words.
+BY_SURNAME = re.compile(
+    f"[老小阿](?!时|游戏|程序)[{SURNAMES}]|(?:{'|'.join(COMPOUND_SURNAMES)}|[{SURNAMES}])"
+    f"(?=姓|老板|总(?![计量额动场是])|{'|'.join(title for title in TITLES if len(title) > 1)})"
+)
 
 
 def main() -> None:
@@ -159,10 +163,11 @@ def for_general(doc: Doc, longest: Mapping[str, int], by_surname: bool = True) -
             entities.append(Span(doc, span.start, span.end, found[0].label))
         elif match[2] and not found:
             missing.append(span)
-    for match in () if by_surname else BY_SURNAME.finditer(doc.text):
-        span = doc.char_span(*match.span(), alignment_mode="expand")
-        if not within(span):
-            missing.append(span)
+    if not by_surname:
+        for match in BY_SURNAME.finditer(doc.text):
+            span = doc.char_span(*match.span(), alignment_mode="expand")
+            if not within(span):
+                missing.append(span)
     doc.set_ents(entities, missing=missing, default="unmodified")
     return doc
 

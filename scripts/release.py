@@ -59,7 +59,9 @@ def release_open() -> None:
     train("zh_flat_open/teacher", *vectors(), "--training.max_steps", "3000",
           config="configs/zh_flat_open.cfg")  # fmt: skip
     teacher = "training/zh_flat_open/teacher/model-best"
-    train("zh_flat_open", *vectors(), *taught(teacher), *completed(teacher, *PARTIAL[:3]))
+    train(
+        "zh_flat_open", *vectors(), *taught(teacher), *completed(teacher, "today", "weibo", "uner")
+    )
     calibrate_general(compact("zh_flat_open", "model-best", bits=4), "whole", "weibo", "uner")
 
 

@@ -10,8 +10,8 @@ pipeline is sure of are known, those that it doubts unknown. A TEXT has a paragr
 
     python scripts/teach.py OUT.spacy CORPUS.spacy --pipeline NAME
 
-takes the annotation of the corpus. Labels that it leaves unannotated are unknown only where the
-pipeline finds them; otherwise the network could give them to any word, and does so.
+keeps the annotation of the corpus. Labels that it leaves unannotated are unknown only where the
+pipeline finds them: were they unknown everywhere, the network would give them to any word.
 """
 
 import argparse
@@ -49,9 +49,12 @@ def main() -> None:
     parser.add_argument("--characters", type=int, default=2_000_000)
     given = parser.parse_args()
     nlp, is_corpus = None, given.texts[0].suffix == ".spacy"
+    if is_corpus and (len(given.texts) > 1 or not given.pipeline):
+        parser.error("A corpus stands alone and needs --pipeline.")
     if given.pipeline:
         config = {"threshold": POSSIBLE if is_corpus else UNLIKELY, "confidence": True}
         nlp = spacy.load(given.pipeline, config={"components": {"flat_ner": config}})
+        setattr(nlp.get_pipe("flat_ner"), "label_map", None)  # noqa: B010
     part, texts = Part(given.out), paragraphs(given.texts, given.characters)
     if nlp and is_corpus:
         docs = completed(read_docs(given.texts[0], nlp.vocab), nlp)
@@ -69,9 +72,9 @@ def completed(docs: list[Doc], nlp: Language) -> Iterator[Doc]:
             for ent in found.ents
             if ent.label_ in (doc._.unannotated_labels or ())
         )
-        missing = [span for span in spans if not any(token.ent_type_ for token in span)]
+        unknown = {token.i for span in spans for token in span if not token.ent_type_}
         doc._.unannotated_labels = None
-        doc.set_ents([], missing=missing, default="unmodified")
+        doc.set_ents([], missing=[doc[n : n + 1] for n in sorted(unknown)], default="unmodified")
         yield doc
 
 

@@ -27,7 +27,9 @@ from .pieces import Piece, Pieces, can_edit, example_of, pieces_of
 
 # Of made-up persons.
 MADE_UP = json.loads(Path(__file__).with_name("made_up.json").read_text("utf-8"))
-SURNAMES, GIVEN_NAMES = MADE_UP["surnames"], MADE_UP["given_names"]
+SURNAMES: str = MADE_UP["surnames"]
+GIVEN_NAMES: str = MADE_UP["given_names"]
+COMPOUND_SURNAMES: list[str] = MADE_UP["compound_surnames"].split()
 GIVEN_WORDS: list[str] = MADE_UP["given_words"].split()  # ordinary words, and rustic names
 WORD_PERSONS: list[str] = MADE_UP["word_persons"].split()  # whose whole name is one word
 TITLES = MADE_UP["titles"].split()  # after a surname without a given name, outside of the name
@@ -35,7 +37,9 @@ CALLED = MADE_UP["called"].split()  # what a surname becomes, as a whole
 TITLED = 0.1  # share of persons with a surname alone
 INVENTED = 0.5  # share of the others that are made up
 WITH_WORDS, ALL_WORD = 0.1, 0.03  # shares of these with words in their names
-FULL_NAME = re.compile(f"[{SURNAMES}][\u4e00-\u9fff]{{1,2}}")
+FULL_NAME = re.compile(
+    f"(?!{'|'.join(COMPOUND_SURNAMES)}|.*[某老])[{SURNAMES}]([\u4e00-\u9fff]{{1,2}})"
+)
 TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 TO_PLAIN = {full: code for code, full in TO_FULL_WIDTH.items()}
 MAX_WORDS = 3  # to write in English in a text
@@ -86,7 +90,8 @@ def ner_augmenter(
         null leaves one out. With coarse labels, a name only replaces names whose labels stand for
         the same.
     names: word lists with more names, by any key; the type of a word is its label.
-    persons: labels of persons, half of whose new names are made up from surnames and given names.
+    persons: labels of persons, half of whose new names are made up: a surname with characters of
+        given names in `corpora` and `names`, or with an ordinary word.
     words: lists of ordinary words, by any key, for `mixed`; the type of a word is its English
         translation. Of equal words the first counts; those that are names in `corpora` or `names`
         don't.
@@ -208,8 +213,7 @@ class Choices:
         chance = random.random()
         if chance < ALL_WORD:
             return random.choice(WORD_PERSONS)
-        compound = MADE_UP["compound_surnames"].split()
-        surname: str = random.choice(SURNAMES if random.random() < 0.95 else compound)
+        surname = random.choice(SURNAMES if random.random() < 0.95 else COMPOUND_SURNAMES)
         if chance < WITH_WORDS:
             return surname + random.choice(GIVEN_WORDS)
         characters = self.given if random.random() < 0.8 else GIVEN_NAMES
@@ -241,8 +245,7 @@ class Choices:
     def given(self) -> str:
         """The characters after the surname in persons of two or three characters."""
         persons = chain(*(chain(*self.pools[(label,)]) for label in self.persons))
-        found = (name[1:] for name in persons if FULL_NAME.fullmatch(name))
-        return "".join(found) or GIVEN_NAMES
+        return "".join(m[1] for m in map(FULL_NAME.fullmatch, persons) if m) or GIVEN_NAMES
 
     @cached_property
     def latin(self) -> dict[Meaning, list[list[str]]]:

@@ -225,6 +225,8 @@ def test_half_of_the_other_persons_are_made_up() -> None:
     assert len({*given} & {*augmenters.GIVEN_NAMES}) > 90
     assert {name[1:] for name in made_up} & {*augmenters.GIVEN_WORDS}
     assert {*made_up} & {*augmenters.WORD_PERSONS}
+    called = WordList([Entry(name, type="PER") for name in ("王某", "欧阳锋", "冯燚玥琨", "冯燚")])
+    assert augmenters.Choices([], [called], ["PER"], []).given == "燚"
 
 
 @pytest.mark.parametrize(

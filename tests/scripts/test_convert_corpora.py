@@ -121,7 +121,7 @@ def test_pairs_with_a_text_in_common_stay_together(
     assert made["train"].left_out == 2
 
 
-@pytest.mark.parametrize(("by_surname", "unknown"), [(True, "李某"), (False, "李某小朱郑")])
+@pytest.mark.parametrize(("by_surname", "unknown"), [(True, "李某"), (False, "李某小朱郑欧阳")])
 def test_what_persons_are_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_surname: bool, unknown: str
 ) -> None:
@@ -129,7 +129,7 @@ def test_what_persons_are_called(
     their surname, they are unknown."""
     rows = [("老", "O"), ("陈", "B-PER"), ("见", "O"), ("王", "B-PER"), ("某", "O"), ("、", "O")]
     rows += [("李", "O"), ("某", "O"), ("说", "O"), ("某", "O"), ("种", "O"), ("周", "B-PER")]
-    rows += [("小", "O"), ("朱", "O"), ("和", "O"), ("郑", "O"), ("老", "O"), ("师", "O")]
+    rows += [(char, "O") for char in "小朱和郑老师，小时欧阳先生"]
     text = "".join(f"{char} {tag}\n" for char, tag in rows)
     general = {"coarse": [], "by_surname": by_surname}
     corpus_of(tmp_path, monkeypatch, {"train": text}, format="bio", general=general)

@@ -1,4 +1,4 @@
-"""Raw texts and corpora that a pipeline completes."""
+"""Corpora that a pipeline completes."""
 
 import spacy
 from converted import entities
