@@ -51,7 +51,7 @@ def compact(
 
     The result is an ordinary pipeline, but the rows of its tables stay fixed in further training.
     Only flat_ner and tener_ner have rows to drop. In the other components of this package, all
-    matrices are stored in fewer bits, and encoders in 6 or more. Other components stay unchanged.
+    matrices are stored in fewer bits, and encoders in 7 or more. Other components stay unchanged.
     """
     from ..compress.compactor import Compactor, size_of_folder, size_on_disk
     from ..corpora.docs import read_texts

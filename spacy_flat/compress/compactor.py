@@ -43,7 +43,7 @@ class Compactor:
         if not pipes:
             raise ValueError(Errors.F370.format(components=", ".join(nlp.pipe_names) or "none"))
         self.components: dict[str, TableCompactor] = {}
-        self._networks = [(node, shim_of(node), 6) for node in transformers_of(nlp)]  # least bits
+        self._networks = [(node, shim_of(node), 7) for node in transformers_of(nlp)]  # least bits
         for name, pipe in pipes.items():
             pipe.require_initialised()
             if isinstance(pipe.featuriser, SegmentFeaturiser):
