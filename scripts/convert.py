@@ -147,8 +147,8 @@ def stripped(path: Path, pattern: str) -> Path:
 def for_general(doc: Doc, longest: Mapping[str, int], by_surname: bool = True) -> Doc:
     """A Doc by the rule of zh_flat_general: names include 老, 小, 阿 and 某 (老陈, 王某), where
     MSRA has only 陈 and 王. A 王某 without annotation, as mostly in CLUENER, becomes missing
-    annotation, as do entities with more characters than their label may have. Without `by_surname`
-    so does whatever may be a person called by the surname (小朱, 陈先生)."""
+    annotation, as do entities with more characters than their label may have. If the corpus doesn't
+    annotate persons `by_surname`, so does each text that may be one (小朱, 陈先生)."""
     missing = [ent for ent in doc.ents if len(ent.text) > longest.get(ent.label_, len(ent.text))]
     entities = [ent for ent in doc.ents if ent not in missing]
 

@@ -84,22 +84,24 @@ def release_trf() -> None:
 
 def taught(pipeline: str, *options: str) -> list[str]:
     """Raw text labelled by a pipeline; see `scripts/teach.py`."""
-    out = f"training/{given.package}/taught.spacy"
-    if not Path(out).is_file():
-        run("scripts/teach.py", out, given.text, "--pipeline", pipeline, *options)
-    return ["--paths.taught", out]
+    return ["--paths.taught", teach("taught", given.text, pipeline, *options)]
 
 
 def completed(pipeline: str, *corpora: str) -> list[str]:
     """Corpora whose unannotated labels are unknown only where a pipeline finds them."""
     words = []
     for name in corpora:
-        out = f"training/{given.package}/{name}.spacy"
-        if not Path(out).is_file():
-            run("scripts/teach.py", out, f"corpus/general/{name}/train.spacy",
-                "--pipeline", pipeline)  # fmt: skip
+        out = teach(name, f"corpus/general/{name}/train.spacy", pipeline)
         words += [f"--corpora.train.paths.{name}", out]
     return words
+
+
+def teach(name: str, source: str, pipeline: str, *options: str) -> str:
+    """The file that `scripts/teach.py` makes of a source."""
+    out = f"training/{given.package}/{name}.spacy"
+    if not Path(out).is_file():
+        run("scripts/teach.py", out, source, "--pipeline", pipeline, *options)
+    return out
 
 
 def calibrate_general(compacted: str, *corpora: str) -> None:

@@ -10,8 +10,8 @@ pipeline is sure of are known, those that it doubts unknown. A TEXT has a paragr
 
     python scripts/teach.py OUT.spacy CORPUS.spacy --pipeline NAME
 
-keeps the annotation of the corpus. Labels that it leaves unannotated are unknown only where the
-pipeline finds them: were they unknown everywhere, the network would give them to any word.
+keeps the annotation of the corpus. Labels that it leaves out become unknown only where the pipeline
+finds them. If they were unknown everywhere, the network could learn to give them to any word.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def main() -> None:
     if given.pipeline:
         config = {"threshold": POSSIBLE if is_corpus else UNLIKELY, "confidence": True}
         nlp = spacy.load(given.pipeline, config={"components": {"flat_ner": config}})
-        setattr(nlp.get_pipe("flat_ner"), "label_map", None)  # noqa: B010
+        nlp.get_pipe("flat_ner").label_map = None
     part, texts = Part(given.out), paragraphs(given.texts, given.characters)
     if nlp and is_corpus:
         docs = completed(read_docs(given.texts[0], nlp.vocab), nlp)

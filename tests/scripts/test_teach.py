@@ -2,7 +2,6 @@
 
 import spacy
 from converted import entities
-from spacy.tokens import Doc
 from teach import completed
 
 from spacy_flat.corpora.docs import make_doc
@@ -13,7 +12,7 @@ def test_what_a_corpus_leaves_unannotated_is_unknown_where_a_pipeline_finds_it()
     ruler = nlp.add_pipe("entity_ruler")
     words = {"局长": "TITLE", "王": "TITLE", "重庆": "GPE"}
     ruler.add_patterns([{"label": label, "pattern": word} for word, label in words.items()])  # type: ignore[attr-defined]
-    doc: Doc = make_doc(nlp.vocab, "局长王芳去重庆看医生")
+    doc = make_doc(nlp.vocab, "局长王芳去重庆看医生")
     doc.set_ents([doc.char_span(2, 4, "PER")], missing=[doc[7:8]])
     doc._.unannotated_labels = ("TITLE",)
     (same,) = completed([doc], nlp)
