@@ -59,9 +59,8 @@ def release_open() -> None:
     train("zh_flat_open/teacher", *vectors(), "--training.max_steps", "3000",
           config="configs/zh_flat_open.cfg")  # fmt: skip
     teacher = "training/zh_flat_open/teacher/model-best"
-    train(
-        "zh_flat_open", *vectors(), *taught(teacher), *completed(teacher, "today", "weibo", "uner")
-    )
+    train("zh_flat_open", *vectors(), *taught(teacher),
+          *completed(teacher, "today", "weibo", "uner"))  # fmt: skip
     calibrate_general(compact("zh_flat_open", "model-best", bits=4), "whole", "weibo", "uner")
 
 
