@@ -67,7 +67,8 @@ class CRFEntityRecognizer(LabelledPipe):
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
         share a token with them are dropped.
     constrained_decoding: exclude entities that contain a line break, TAB, "|" or a markup tag
-        such as `</p>`, or have no letters or digits.
+        such as `</p>`, have no letters or digits or a bracket without its partner, or are a part of
+        an e-mail address, URL, path or account name.
     confidence: compute the probability of each predicted entity, for `span._.confidence`.
     alternatives: number of most probable annotations of a text to find, for
         `doc._.ent_alternatives(k)`.

@@ -16,7 +16,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..lexicon import NOT_ENTITY
-from ..text.units import EntitySpan, Segment, Units, part_in
+from ..text.units import HAN_RANGES, EntitySpan, Segment, Units, part_in
 from ..util.arrays import Bools, Float32s, Ints
 from .semi_markov import REQUIRED
 from .spans import existing_entities, in_characters
@@ -38,8 +38,10 @@ class SpanConstraints:
 
     fixed: required entities, with labels of Docs.
     outside: stretches without entities.
-    within: odds to add to those of all entities within stretches.
-    log_odds: odds to add to those of entities with labels of the network.
+    within: odds to add to those of all entities within stretches; -inf drops them afterwards, see
+        `drops`.
+    log_odds: odds to add to those of entities with labels of the network; with `_CERTAIN` the rules
+        don't count.
     """
 
     fixed: Odds = field(default_factory=dict)
@@ -76,9 +78,11 @@ class SpanConstraints:
         for start, end, _ in (*self.outside, *self.fixed):
             odds[start + 1 :, :end] = -math.inf
         for (start, end, _), added in self.within.items():
-            odds[: end + 1, start:] += added
+            if added > -math.inf:
+                odds[: end + 1, start:] += added
         for (start, end, label), added in self.log_odds.items():
-            odds[end, start, known.index(label)] += added
+            place = end, start, known.index(label)
+            odds[place] = added + (max(odds[place], 0) if added == _CERTAIN else odds[place])
         for (start, end, name), required in self.fixed.items():
             odds[end, start, [known.index(label) for label in labels[name]]] = required
 
@@ -95,11 +99,18 @@ class SpanConstraints:
             if span.label == NOT_ENTITY:
                 self.within[span] = -odds
             elif trust < 1:
-                self.log_odds[span] = self.log_odds.get(span, 0.0) + odds
+                self.log_odds[span] = odds
             elif span.label in names:
                 certain.append(span)
-        barred = {span[:2] for span, odds in self.within.items() if odds == -math.inf}
-        self._require_words([span for span in certain if span[:2] not in barred], names)
+        self._require_words(certain, names)
+
+    def drops(self, span: EntitySpan) -> bool:
+        """Whether Docs don't get an entity because it is within a word that must not be one. It
+        counts in the network all the same: otherwise a longer entity could take its place."""
+        return span not in self.fixed and any(
+            odds == -math.inf and word.start <= span.start and span.end <= word.end
+            for word, odds in self.within.items()
+        )
 
     def _require_words(self, words: Sequence[EntitySpan], names: Mapping[str, str]) -> None:
         taken = {place for each in (*self.fixed, *self.outside) for place in range(*each[:2])}
@@ -149,14 +160,35 @@ BRACKET = re.compile(
 )
 _POSSESSIVE = re.compile(rf"(?<=[{_LATIN}])[{_APOSTROPHES}]")
 
+# E-mail addresses, URLs, domains, paths of files and account names. spaCy's `like_url` and
+# `like_email` judge whole tokens, but Chinese text has no spaces around them.
+_DOMAINS = (
+    "com|net|org|edu|gov|int|mil|info|biz|cn|hk|tw|jp|kr|sg|in|us|uk|eu|de|fr|ru|ca|au|ch|nl|io|ai|co"
+    "|cc|me|tv|app|dev|top|xyz|vip|site|tech|shop|club|online|中国"
+)
+_ADDRESS = re.compile(
+    rf"""
+    (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+
+    |(?<!\w)(?:[a-z]\w*://|www\.)[\w%!$&'*+,;=:@/?\#~.()-]*[\w/]
+    |(?<![\w.-])\w[\w-]*(?:\.[\w-]+)*\.(?:{_DOMAINS})(?![\w-])(?::\d+)?(?:[/?\#][\w%&+,;=:/?\#~.-]*)?
+    |(?<![\w/{HAN_RANGES}])(?:~|\.\.?)?(?:/[\w.+@-]+){{2,}}
+    |/(?:data|etc|home|mnt|opt|root|srv|tmp|users|usr|var)(?:/[\w.+@-]+)+
+    |(?<![\w/+-])(?:[\w+-]+/)+[\w.+-]+\.[a-z]\w{{0,4}}(?!\w)
+    |(?<!\w)[a-z]:\\[^\s:*?"<>|，。；、]*
+    |(?<!\w)@[\w.-]*\w
+    """,
+    re.ASCII | re.IGNORECASE | re.VERBOSE,
+)
+
 
 class UnitRules(NamedTuple):
     """What decides which stretches of N units may be entities.
 
     barred, letters: [N + 1] how many units before a place match `BARRED`, or have a letter or a
         digit. An entity has none of the former and some of the latter.
-    before, after: [N] the brackets that are open before and after a unit, as a number. All brackets
-        in an entity are matched if these are the same at both ends.
+    before, after: [N] the brackets that are open before and after a unit, as a number, or where in
+        an address it is. An entity with the same at both ends has all brackets matched, and cuts no
+        address.
     partners: [N] for a bracket, the unit with the matching one, or -1 if there is none; for any
         other unit, itself. None for a text without brackets.
     """
@@ -215,16 +247,19 @@ def rules_of(text: Units) -> UnitRules:
     barred_before, letters_before = (
         np.append(0, (each[text.ends] > each[text.starts]).cumsum()) for each in within
     )
-    if not BRACKET.search(text.text):
-        none = np.zeros(len(text), np.int64)
-        return UnitRules(barred_before, letters_before, none, none, None)
     open_at, partners = _brackets(text.text)
+    for match in _ADDRESS.finditer(text.text):
+        places = np.arange(match.start() + 1, match.end())
+        open_at[places] = -places
+    before, after = open_at[text.starts], open_at[text.ends]
+    if not partners:
+        return UnitRules(barred_before, letters_before, before, after, None)
     own = np.arange(len(text))
     for place, partner in partners.items():
         unit = int(np.searchsorted(text.ends, place, "right"))
         if text.ends[unit] - text.starts[unit] == 1:
             own[unit] = np.searchsorted(text.ends, partner, "right") if partner >= 0 else -1
-    return UnitRules(barred_before, letters_before, open_at[text.starts], open_at[text.ends], own)
+    return UnitRules(barred_before, letters_before, before, after, own)
 
 
 def _brackets(text: str) -> tuple[Ints, dict[int, int]]:
@@ -241,11 +276,11 @@ def _brackets(text: str) -> tuple[Ints, dict[int, int]]:
     now = place = unmatched = 0
     for match in BRACKET.finditer(text):
         last, place, mark = place, match.start(), match.group().translate(_WIDTHS)
-        if stack and "\n" in text[last:place]:
+        if stack and (line := text.find("\n", last, place) + 1):
             stack.clear()
             opened.clear()
             now = next(numbers)
-            changes.append(place)
+            changes.append(line)
             values.append(now)
         opening = mark if mark in _QUOTES else _OPENING.get(mark, "")
         if opened[opening]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ..text.units import EntitySpan, Segment, Units, divide_segments
+from ..text.units import EntitySpan, Segment, Units, divide_segments, part_in
 from ..util.probabilities import best_combinations
 from .constraints import Labels, SpanConstraints, UnitRules, doc_labels, rules_of
 from .search import Labelled
@@ -110,9 +110,12 @@ class Decoder:
         else:
             chosen = []
             for segment, likely in zip(segments, crf.above(MIN_PROBABILITY), strict=True):
-                shown = {each: share for each, share in likely.items() if each[2] < len(self.names)}
-                named = zip(self._named(segment, shown), shown.values(), strict=True)
-                chosen.append(decoding.above_threshold(dict(named)))
+                named = {
+                    span: share
+                    for each, share in likely.items()
+                    for span in self._named(segment, [each])
+                }
+                chosen.append(decoding.above_threshold(named))
         found = [EntityPrediction(spans) for spans in chosen]
         if decoding.confidence:
             for part, shares in zip(found, self.shares(segments, crf, chosen), strict=True):
@@ -125,12 +128,16 @@ class Decoder:
 
     def _named(self, segment: Segment, found: Iterable[Labelled]) -> list[EntitySpan]:
         """Entities of a segment that Docs get, as units of its text."""
-        first, names = segment.start, self.names
-        return [
-            EntitySpan(start + first, end + first, names[name])
+        named = [
+            EntitySpan(start + segment.start, end + segment.start, self.names[name])
             for start, end, name in found
-            if name < len(names)
+            if name < len(self.names)
         ]
+        return [span for span in named if not self.is_dropped(segment, span)]
+
+    def is_dropped(self, segment: Segment, span: EntitySpan) -> bool:
+        constraints = self._constraints.get(segment)
+        return constraints is not None and constraints.drops(part_in(span, segment))
 
     def shares(
         self, segments: Sequence[Segment], crf: SemiMarkovCRF, spans: Sequence[Sequence[EntitySpan]]
@@ -248,6 +255,7 @@ def span_probabilities(
                 for span in touched[segment.text]
                 if span and span.label in decoding.labels
                 if segment.start <= span.start and span.end <= segment.end
+                if not decoder.is_dropped(segment, span)
             ]
             for segment in segments
         ]

@@ -204,9 +204,14 @@ def get_alternatives(doc: Doc, k: int | None = None) -> list[tuple[list[EntitySp
 def set_alternatives(
     doc: Doc, found: Iterable[tuple[Iterable[EntitySpan], float]], kept: Iterable[Span]
 ) -> None:
-    """Write the most probable annotations; each has the entities that are kept, too."""
+    """Write the most probable annotations; each has the entities that are kept, too, instead of
+    those that overlap with them."""
     given = [*map(in_characters, kept)]
-    plain = [[[list(span) for span in sorted({*given, *spans})], share] for spans, share in found]
+    taken = {place for span in given for place in range(*span[:2])}
+    plain = [
+        [sorted(map(list, [*given, *(s for s in spans if taken.isdisjoint(range(*s[:2])))])), share]
+        for spans, share in found
+    ]
     if plain or doc._.get(_ALTERNATIVES):
         doc._.set(_ALTERNATIVES, plain)
 

@@ -125,6 +125,16 @@ def test_constraints_are_in_every_alternative(nlp: Language) -> None:
         assert (7, 9, "LOC") not in spans
 
 
+def test_alternatives_do_not_repeat_what_the_doc_has(nlp: Language) -> None:
+    flat(nlp).alternatives = 2
+    doc = nlp.make_doc("\u200b王小明昨天去了上海")
+    doc.ents = [Span(doc, 0, 4, "PER")]  # type: ignore[assignment]
+    for spans, _ in nlp(doc)._.ent_alternatives():
+        assert [span for span in spans if span[1] <= 4] == [(0, 4, "PER")]
+    flat(nlp).alternatives = 0
+    assert nlp(nlp(doc))._.ent_alternatives() == []
+
+
 def test_thresholds(nlp: Language) -> None:
     ner = flat(nlp)
     ner.confidence = True

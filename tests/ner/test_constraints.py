@@ -5,6 +5,7 @@ from functools import cache
 from time import process_time
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from blocks import blocks
@@ -112,15 +113,52 @@ def test_of_overlapping_words_of_the_same_length_the_network_chooses() -> None:
 
 def test_no_other_entity_is_where_a_required_one_is_cut() -> None:
     given, segments = SpanConstraints(), [Segment(0, 0, 10), Segment(0, 10, 20)]
-    given.require(EntitySpan(8, 12, "PER"))
-    parts = given.split(segments)
-    assert [[*parts[each].outside] for each in segments] == [[(8, 10, "PER")], [(0, 2, "PER")]]
+    given.require(span := EntitySpan(8, 12, "PER"))
+    given.within[span] = -3.0
+    given.log_odds[span] = 3.0
+    parts = [given.split(segments)[each] for each in segments]
+    assert [[*part.outside] for part in parts] == [[(8, 10, "PER")], [(0, 2, "PER")]]
+    assert [part.within for part in parts] == [{(8, 10, "PER"): -3.0}, {(0, 2, "PER"): -3.0}]
+    assert [{**part.log_odds, **part.fixed} for part in parts] == [{}, {}]
 
 
 def test_neighbouring_words_are_both_required() -> None:
     given, words = SpanConstraints(), [EntitySpan(0, 2, "LOC"), EntitySpan(2, 4, "LOC")]
     given.add_words([(word, 1.0) for word in words], {"LOC": ["LOC"]})
     assert [*given.fixed] == words
+
+
+@pytest.mark.parametrize("kind", ["flat_ner", "tener_ner-char"])
+def test_labels_that_docs_do_not_get_leave_the_others(kind: str) -> None:
+    nlp, ner = pipeline(kind)
+    text = "".join(WORDS) * 3
+    expected = [span for span in ner.predict([nlp.make_doc(text)])[0].entities if span[2] == "LOC"]
+    ner.label_map = {"PER": "", "ORG": ""}
+    found = ner.predict([nlp.make_doc(text)])[0].entities
+    ner.label_map = None
+    assert found == expected != []
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=9), st.lists(st.sampled_from(WORDS), max_size=9))
+def test_a_word_that_is_no_entity_changes_nothing_beside_it(
+    before: list[str], after: list[str]
+) -> None:
+    nlp, ner = pipeline("flat_ner")
+    word, text = "市王大", "".join([*before, "上海市", "王", "大学", *after])
+    doc, lexicon = nlp.make_doc(text), ner.lexicon  # type: ignore[attr-defined]
+    expected = ner.predict([doc])[0].entities
+    dropped = [
+        span
+        for span in expected
+        if any(
+            n <= span.start and span.end <= n + 3 for n in range(9 * 7) if text[n : n + 3] == word
+        )
+    ]
+    lexicon.add([word], type="not_entity")
+    assert ner.predict([doc])[0].entities == [span for span in expected if span not in dropped]
+    assert ner.span_probabilities([doc], [dropped]) == [[0.0] * len(dropped)]
+    lexicon.remove([word])
 
 
 # Rules
@@ -162,12 +200,85 @@ def test_neighbouring_words_are_both_required() -> None:
         ("<br/>北京<br />", "br", False),
         ('<A HREF="北京">上海</A>', "北京", False),
         ('<A HREF="北京">上海</A>', "上海", True),
+        ('屏幕55"\n华为（Huawei）发布', "华为", True),
+        ("zhang.wei@huawei.com", "huawei", False),
+        ("zhang.wei@huawei.com", "zhang.wei@huawei.com", True),
+        ("写给zhang.wei@huawei.com的张伟", "的张伟", True),
+        ("见https://www.huawei.com/cn。", "huawei", False),
+        ("京东JD.com", "JD", False),
+        ("京东JD.com", "京东JD.com", True),
+        ("在/home/huawei/data里", "huawei", False),
+        ("C:\\Users\\张三\\a.doc", "张三", False),
+        ("src/huawei/a.py", "huawei", False),
+        ("谢谢@huawei_fan", "huawei", False),
+        ("谢谢@张三", "张三", True),
+        ("小米/vivo/oppo/华为", "vivo", True),
+        ("北京/Shanghai/Tokyo", "Shanghai", True),
+        ("Mr.Smith", "Smith", True),
     ],
 )
 def test_what_an_entity_is(text: str, entity: str, is_one: bool) -> None:
     start = text.index(entity)
     allowed = rules_of(Units.visible_characters(text)).allowed
     assert allowed[start + len(entity), start] == is_one
+
+
+MARKS = "()（[「」“”\"'’a王\n"
+
+
+def partners_by_line(text: str) -> dict[int, int]:
+    """The slow, obvious way: of each bracket the one that it matches in its line, or -1."""
+    pairs = {")": "(（", "（": "", "」": "「", "”": "“", "’": "", '"': '"', "'": "'"}
+    found: dict[int, int] = {}
+    stack: list[int] = []
+    for place, mark in enumerate(text):
+        letters = [text[n : n + 1] == "a" for n in (place - 1 if place else len(text), place + 1)]
+        is_apostrophe = mark in "'’"
+        if mark == "\n":
+            stack = []
+        elif mark in "a王" or (is_apostrophe and all(letters)):
+            continue
+        else:
+            mark = "'" if mark == "'" else mark
+            match = [n for n in stack if text[n] in pairs.get(mark, "")]
+            if match:
+                while (last := stack.pop()) != match[-1]:
+                    pass
+                found[place], found[last] = last, place
+            elif not (is_apostrophe and letters[0]):
+                found[place] = -1
+                if mark not in ")」”’":
+                    stack.append(place)
+    return found
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(MARKS, max_size=12))
+def test_an_entity_has_no_bracket_without_its_partner(text: str) -> None:
+    partners = partners_by_line(text)
+    rules = rules_of(Units.visible_characters(text))
+    allowed = rules.allowed
+    for start in range(len(text)):
+        for end in range(start + 1, len(text) + 1):
+            part = text[start:end]
+            expected = "\n" not in part and ("a" in part or "王" in part)
+            expected &= all(start <= partners.get(n, n) < end for n in range(start, end))
+            assert allowed[end, start] == expected, (part, partners)
+    moved = {(a, b): (c, d) for a, b, c, d in zip(*rules.trims(), strict=True)}
+    for start in range(len(text)):
+        for end in range(start + 1, len(text) + 1):
+            first, last, left = start, end, (0, 0)
+            while left != (first, last):
+                left = first, last
+                last -= left[1] - left[0] > 1 and partners.get(left[1] - 1, left[1] - 1) < left[0]
+                is_open = not 0 <= partners.get(left[0], left[0]) < left[1]
+                first += last - left[0] > 1 and is_open
+            assert moved.get((start, end), (start, end)) == (first, last)
+
+
+def test_brackets_within_longer_tokens_are_none() -> None:
+    text = Units("token", "(a :) b)", np.array([0, 1, 3, 6, 7]), np.array([1, 2, 5, 7, 8]))
+    assert rules_of(text).partners.tolist() == [2, 1, 2, 3, -1]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("pair", ["＜＞", "〔〕", "〖〗", "｢｣", "«»", "（)", "<＞"])

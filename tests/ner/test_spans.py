@@ -79,3 +79,13 @@ class TestGold:
         known = Annotation([EntitySpan(0, 2, "LOC")], [EntitySpan(0, 9, "PER")])
         found = [EntitySpan(0, 2, "LOC"), EntitySpan(3, 5, "LOC"), EntitySpan(6, 8, "PER")]
         assert set(known.judged(found, 9)) == set(found[:2])
+
+    def test_known_entities_among_unknown_text_are_judged(self) -> None:
+        known = Annotation([EntitySpan(0, 2, "LOC")], [EntitySpan(0, 9, "")])
+        found = [EntitySpan(0, 2, "LOC"), EntitySpan(3, 5, "LOC")]
+        assert set(known.judged(found, 9)) == {(0, 2, "LOC")}
+
+    def test_of_dropped_labels_nothing_is_unknown(self) -> None:
+        unknown = [EntitySpan(0, 9, label) for label in ("", "PER", "GPE")]
+        mapped = Annotation([], unknown).mapped({"PER": "", "GPE": "LOC"})
+        assert mapped.unknown == [(0, 9, ""), (0, 9, "LOC")]

@@ -107,9 +107,12 @@ class LatticeFeaturiser(SegmentFeaturiser):
             "bands": lexicon.frequency_bands[matches.words].astype(np.int64),
         }
         self._warn_of_types(types[lexicon.trusts[matches.words] <= 0], lexicon.type_names)
-        if not self.options.only_known_words:
+        # A new word that is no entity tells the network nothing.
+        kept = (found["words"] > 0) | ~np.isin(lexicon.type_names, [NOT_ENTITY])[types]
+        if self.options.only_known_words:
+            kept &= (found["words"] > 0) | np.isin(found["types"], self.name_types)
+        if kept.all():
             return found
-        kept = (found["words"] > 0) | np.isin(found["types"], self.name_types)
         return {name: column[kept] for name, column in found.items()}
 
     def _warn_of_types(self, types: Ints, names: Sequence[str]) -> None:

@@ -147,6 +147,12 @@ def test_a_word_that_no_entity_may_have(nlp: Language) -> None:
     assert [ent._.confidence for ent in doc.ents][:2] == pytest.approx([1.0, 1.0])
 
 
+def test_of_overlapping_words_that_break_a_rule_one_is_found(nlp: Language) -> None:
+    lexicon_of(nlp).add(["没有|新", "新|闻昨"], type="PER", trust=1)
+    words = {text for _, text in entities(nlp("今天没有|新|闻昨天去了上海"))}
+    assert len(words & {"没有|新", "新|闻昨"}) == 1
+
+
 def test_no_entity_within_a_word_that_is_none(nlp: Language) -> None:
     ner: Any = flat(nlp)
     ner.overwrite = True
