@@ -294,8 +294,6 @@ class CRFEntityRecognizer(LabelledPipe):
         set_dropout_rate(self.model, drop)
         scale = self.loss_scale(gold.n_known)
         upstream = upstream_features(self.model, docs, texts, True)
-        if upstream and is_new:
-            upstream.vectors.requires_grad_(False)
         heard = upstream  # by the tutor, which shares a component that both listen to
         if tutor and (tok2vec := tok2vec_of(tutor)) and not listeners(tok2vec):
             heard = upstream_features(tutor, docs, texts, False)
@@ -307,10 +305,19 @@ class CRFEntityRecognizer(LabelledPipe):
                 advice = advice_on(batch, target, tutor, heard) if tutor else None
                 loss = network.loss(scores, target, advice)
                 self.backward(loss * scale, losses)
-        # Zeros would let the weights of a tok2vec of its own decay.
-        if upstream is not None and not (is_new and not listeners(upstream.tok2vec)):
+        if is_new:
+            backprop_zeros(tok2vec_of(self.model), docs)
+        elif upstream is not None:
             upstream.backprop()
         return True
+
+    def finish_update(self, sgd: Optimizer) -> None:
+        """Make a step; of the network alone where added labels alone are learnt, since thinc would
+        let the weights of a tok2vec decay without gradients, too."""
+        if self.is_initialised and self._further.learns_alone():
+            self.shim.finish_update(sgd)
+        else:
+            super().finish_update(sgd)
 
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Add new labels."""

@@ -15,7 +15,7 @@ from thinc.api import Adam, Linear, Optimizer, registry
 from torch import Tensor, nn
 
 from spacy_flat.nn.model import TorchShim
-from spacy_flat.nn.optimizers import SGD, AdamW, TorchOptimizer, warmup
+from spacy_flat.nn.optimizers import PREFIX, SGD, AdamW, TorchOptimizer, warmup
 
 ROWS, WIDTH = 6, 3
 
@@ -233,6 +233,23 @@ def test_multipliers_scale_the_learning_rate_by_group() -> None:
     assert thinc_weights(AdamW(0.01, multipliers={"upstream": 0.0})) == pytest.approx(START)
     with pytest.raises(ValueError, match=r"F205.*\['crf'\].*'embeddings', 'upstream'"):
         AdamW(multipliers={"crf": 2.0})
+
+
+@pytest.mark.parametrize("make", [optimizer_of, lambda name, **kw: Adam(0.1, L2=0.1, **kw)])
+def test_what_requires_no_gradient_stays(make: Callable[..., Optimizer]) -> None:
+    """With its average, whatever gradient it has."""
+    shim, optimizer = TorchShim(build, {}), make("AdamW", use_averages=True)
+    for step in range(3):
+        backward(shim.module, step)
+        shim.finish_update(optimizer)
+    backward(shim.module, 3)
+    frozen = shim.module.encoder.requires_grad_(False).weight
+    for _ in range(2):
+        before = frozen.clone(), optimizer.averages[shim.id, f"{PREFIX}encoder.weight"].clone()
+        shim.finish_update(optimizer)
+        assert frozen.equal(before[0])
+        assert optimizer.averages[shim.id, f"{PREFIX}encoder.weight"].equal(before[1])
+        backward(shim.module, 4)
 
 
 START = 1.0
