@@ -338,6 +338,9 @@ W308 {name}: only labels that were added since nlp.resume_training() are learnt,
 W309 {name}: the training examples only have entities of {labels}, which have a branch, but the
   whole network learns. To train the branch alone, call rehearse_with(model) with the model of the
   component before these labels were added.
+W310 {name} listens to a shared component that is trained, too: the scores of labels older than
+  {labels} may change. Freeze that one ([training] needs frozen_components and
+  annotating_components), or replace the listener.
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
 W403 {name}: no component before it finds entities, so it makes up names: 北京 may become "Tokyo".
   Put a recogniser before it: nlp = spacy.load("zh_flat_msra"), then nlp.add_pipe({name!r},

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from copies import copies_of
 from learning import peak_megabytes
 from spacy.cli._util import app as spacy_app
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import load_config, registry
 from thinc.api import fix_random_seed
@@ -474,6 +475,53 @@ def test_threads(kind: Kind, trained: Language) -> None:
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: kind.found(trained), range(4)):
             check_same(found, expected)
+
+
+# Settings, and values for them that change what is predicted
+CHANGES: dict[str, dict[str, Any]] = {
+    "flat_ner": {"threshold": {"PER": 1.0}, "overwrite": True},
+    "tener_ner": {"label_map": {"PER": "", "LOC": "PLACE"}, "confidence": True, "alternatives": 2},
+    "re2_similarity": {"cosine": 9.0, "temperature": 9.0, "positive_label": "different"},
+    "char_generator": {"suspicion": 0.1},
+    "seq2seq_translator": {"carry_names": False, "names": {"我喜": "Xanadu"}},
+}
+
+
+def test_another_thread_changes_a_setting(kind: Kind) -> None:
+    """At any moment of a prediction, which has one state of it."""
+    nlp = deepcopy(kind.trained())
+    pipe: Any = nlp.get_pipe(kind.factory)
+    odd = join_pair("茶", "茶"), "床前名月光"  # equal texts, and a homophone
+    docs = [nlp.make_doc(text) for text in (*kind.texts[:3], *odd)]
+    for doc in docs[:2]:
+        doc.set_ents([Span(doc, 0, 2, "LOC")])
+    due: list[Any] = []  # the reads of attributes before a change, a setting, its new value
+
+    class Watched(type(pipe)):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            if due:
+                due[0] -= 1
+                if due[0] == 0:
+                    setattr(self, *due[1:])
+            return super().__getattribute__(name)
+
+    pipe.__class__ = Watched
+    for name, value in CHANGES[kind.factory].items():
+        values, allowed = [getattr(pipe, name), value], []
+        for each in values:
+            setattr(pipe, name, each)
+            allowed.append(repr(pipe.predict(docs)))
+        assert allowed[0] != allowed[1]
+        for old, new in (values, values[::-1]):
+            for moment in count(1):
+                due.clear()
+                setattr(pipe, name, old)
+                due[:] = moment, name, new
+                assert repr(pipe.predict(docs)) in allowed, (name, moment)
+                if due[0] > 0:
+                    break
+            due.clear()
+        setattr(pipe, name, values[0])
 
 
 def test_memory_zone(kind: Kind, trained: Language) -> None:

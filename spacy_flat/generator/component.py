@@ -59,11 +59,11 @@ class CharGenerator(NetworkPipe):
         """Score each character of each Doc's text and, with `suspicion`, find suspicious ones."""
         self.require_initialised()
         docs = list(docs)
-        scores = score_texts(self.model, docs)
-        if self.suspicion is None:
+        scores, suspicion = score_texts(self.model, docs), self.suspicion
+        if suspicion is None:
             return scores
         found = (
-            suspicious_characters(self.model, doc.text, score.surprisals, self.suspicion)
+            suspicious_characters(self.model, doc.text, score.surprisals, suspicion)
             for doc, score in zip(docs, scores, strict=True)
         )
         return [score._replace(suspicious=own) for score, own in zip(scores, found, strict=True)]

@@ -20,7 +20,7 @@ from ..util.options import Check, check_of
 from ..util.probabilities import MAX_TEMPERATURE, MIN_TEMPERATURE
 from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
-from .constraints import SpanConstraints, constraints_of
+from .constraints import Labels, SpanConstraints, constraints_of
 from .decoding import Decoding, EntityPrediction, Threshold, find_entities, span_probabilities
 from .further import FurtherTraining
 from .model import Emissions, Gold, advice_on, network_of, upstream_features
@@ -126,8 +126,9 @@ class CRFEntityRecognizer(LabelledPipe):
     def fine_labels(self) -> dict[str, list[str]]:
         """The network's labels for each label of Docs."""
         found: dict[str, list[str]] = {}
+        names = self.label_map or {}
         for label in self.known_labels:
-            if name := (self.label_map or {}).get(label, label):
+            if name := names.get(label, label):
                 found.setdefault(name, []).append(label)
         return found
 
@@ -144,8 +145,9 @@ class CRFEntityRecognizer(LabelledPipe):
         self.check_tokens(docs)
         self._check_labels()
         emissions, network = self.model.predict(docs), network_of(self.model)
-        constraints = self._constraints(docs, emissions.texts)
-        return find_entities(emissions, network, self._decoding(), constraints)
+        decoding = self._decoding()
+        constraints = self._constraints(docs, emissions.texts, decoding.labels)
+        return find_entities(emissions, network, decoding, constraints)
 
     def _check_labels(self) -> None:
         """Warn (W305) once of settings for labels that no entity can have."""
@@ -191,8 +193,9 @@ class CRFEntityRecognizer(LabelledPipe):
                 if not 0 <= span.start <= span.end <= len(doc.text):
                     raise ValueError(Errors.F392.format(span=tuple(span), length=len(doc.text)))
         emissions = self.model.predict(docs)
-        constraints, network = self._constraints(docs, emissions.texts), network_of(self.model)
-        return span_probabilities(emissions, network, self._decoding(), constraints, places)
+        decoding, network = self._decoding(), network_of(self.model)
+        constraints = self._constraints(docs, emissions.texts, decoding.labels)
+        return span_probabilities(emissions, network, decoding, constraints, places)
 
     def _decoding(self) -> Decoding:
         wanted = self.confidence, self.alternatives, self.threshold, self.temperature
@@ -217,11 +220,11 @@ class CRFEntityRecognizer(LabelledPipe):
         return report
 
     def _constraints(
-        self, docs: Sequence[Doc], texts: Sequence[Units]
+        self, docs: Sequence[Doc], texts: Sequence[Units], labels: Labels
     ) -> dict[int, SpanConstraints]:
         """Those of the Docs' annotation and of lexicon words, by the number of the Doc."""
-        labels, pairs = self.fine_labels, enumerate(zip(docs, texts, strict=True))
-        found = {n: constraints_of(doc, text, labels, self.overwrite) for n, (doc, text) in pairs}
+        overwrite, pairs = self.overwrite, enumerate(zip(docs, texts, strict=True))
+        found = {n: constraints_of(doc, text, labels, overwrite) for n, (doc, text) in pairs}
         for number, words in self.trusted_words(texts).items():
             found[number].add_words(words, labels)
         return {number: constraints for number, constraints in found.items() if constraints}
@@ -232,11 +235,11 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[EntityPrediction]) -> None:
         """Set `doc.ents`, `doc._.char_ents`, and the requested confidence and alternatives."""
+        overwrite = self.overwrite
         for doc, found in zip(docs, scores, strict=True):
-            set_alternatives(doc, found.alternatives, () if self.overwrite else doc.ents)
+            set_alternatives(doc, found.alternatives, () if overwrite else doc.ents)
             if len(doc):
-                entities, shares = found.entities, found.confidence
-                set_entities(doc, entities, self.overwrite, shares)
+                set_entities(doc, found.entities, overwrite, found.confidence)
 
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
@@ -295,8 +298,6 @@ class CRFEntityRecognizer(LabelledPipe):
         set_dropout_rate(self.model, drop)
         scale = self.loss_scale(gold.n_known)
         upstream = upstream_features(self.model, docs, texts, True)
-        if upstream and is_new:
-            upstream.vectors.requires_grad_(False)
         heard = upstream  # by the tutor, which shares a component that both listen to
         if tutor and (tok2vec := tok2vec_of(tutor)) and not listeners(tok2vec):
             heard = upstream_features(tutor, docs, texts, False)
@@ -308,10 +309,19 @@ class CRFEntityRecognizer(LabelledPipe):
                 advice = advice_on(batch, target, tutor, heard) if tutor else None
                 loss = network.loss(scores, target, advice)
                 self.backward(loss * scale, losses)
-        # Zeros would let the weights of a tok2vec of its own decay.
-        if upstream is not None and not (is_new and not listeners(upstream.tok2vec)):
+        if is_new:
+            backprop_zeros(tok2vec_of(self.model), docs)
+        elif upstream is not None:
             upstream.backprop()
         return True
+
+    def finish_update(self, sgd: Optimizer) -> None:
+        """Make a step; of the network alone where added labels alone are learnt, since thinc would
+        let the weights of a tok2vec decay without gradients, too."""
+        if self.is_initialised and self._further.learns_alone():
+            self.shim.finish_update(sgd)
+        else:
+            super().finish_update(sgd)
 
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Add new labels."""

@@ -1,8 +1,9 @@
 """How a trained recogniser is trained further: by its tutor, and by branches of its network.
 
 The tutor is the model that `nlp.resume_training` copies. Labels that are added after it have a
-branch of the network (see `ner/network.py`), which alone is trained; the tutor teaches the others
-what it finds in raw texts, and in what the annotation leaves open.
+branch of the network (see `ner/network.py`), which alone is trained: neither the rest of it nor a
+tok2vec of its own is stepped. A shared one that isn't frozen is spaCy's to step (W310). The tutor
+teaches the other labels what it finds in raw texts, and in what the annotation leaves open.
 """
 
 import math
@@ -41,7 +42,7 @@ class FurtherTraining:
         self._n_old: int | None = None  # labels older than the added ones; None: all are old
         self._updates_alone = math.inf  # with entities of added labels only; inf: others, too
         self._updates_of_branch = 0  # with entities of its labels only
-        self._has_warned = False  # of branches
+        self._warned: set[str] = set()  # messages
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -121,7 +122,7 @@ class FurtherTraining:
 
     def tutor_of(self, docs: list[Doc], n_raw: int) -> Any:
         """The tutor, if it can advise on the Docs of a batch. Raises ValueError (F241) if it can't,
-        although most of them are raw."""
+        although most of them are raw; warns (W310) once if old labels' scores won't stay."""
         if (tutor := self.tutor) is None:
             return None
         own = self.pipe.model
@@ -131,6 +132,8 @@ class FurtherTraining:
         if (tok2vec := tok2vec_of(own)) and is_awaited(tok2vec, docs):
             if 2 * n_raw > len(docs):  # annotated corpora may have a few
                 raise ValueError(Errors.F241.format(name=self.pipe.name))
+            if self.learns_alone():
+                self._warn(Warnings.W310, {*self.added})
             return None  # its advice is wrong once these vectors change
         return tutor
 
@@ -153,8 +156,7 @@ class FurtherTraining:
             shown, message = labels, Warnings.W309
             if self._updates_of_branch < MANY:
                 return
-        if shown and not self._has_warned:
-            self._has_warned = True
+        if shown:
             self._warn(message, shown)
 
     def count_update(self, known: Sequence[Annotation], keeps_old: bool) -> None:
@@ -170,5 +172,8 @@ class FurtherTraining:
                 self._warn(Warnings.W307, {*self.added})
 
     def _warn(self, message: str, labels: set[str]) -> None:
+        if message in self._warned:
+            return
+        self._warned.add(message)
         words = {"name": self.pipe.name, "labels": ", ".join(sorted(labels))}
         warnings.warn(message.format(**words), stacklevel=6)

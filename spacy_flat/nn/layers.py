@@ -146,13 +146,14 @@ class Positions(nn.Module):
 
     def forward(self, reach: int) -> Tensor:
         """Returns [2 * reach + 1, D]: row `reach + distance` encodes `distance`."""
-        if len(self.cache) <= 2 * reach:
+        cache = self.cache  # read once: another thread may replace it
+        if len(cache) <= 2 * reach:
             # Doubling keeps recomputations rare over a stream of texts.
             farthest = max(64, 2 * reach)
-            distances = torch.arange(-farthest, farthest + 1, device=self.cache.device)
-            self.cache = sinusoids(distances, self.width).to(self.cache.dtype)
-        middle = len(self.cache) // 2
-        return self.cache[middle - reach : middle + reach + 1]
+            distances = torch.arange(-farthest, farthest + 1, device=cache.device)
+            self.cache = cache = sinusoids(distances, self.width).to(cache.dtype)
+        middle = len(cache) // 2
+        return cache[middle - reach : middle + reach + 1]
 
 
 class TransformerLayer(nn.Module):

@@ -236,8 +236,9 @@ def update_network(
     group: the group of all parameters, also of embeddings.
     scale: factor of the learning rate.
 
-    A step whose gradient is not finite is skipped, with warning W200. Raises ValueError (F207) for
-    thinc's RAdam.v1.
+    What requires no gradient stays, with its average, whatever an earlier update left. A step whose
+    gradient is not finite is skipped, with warning W200. Raises ValueError (F207) for thinc's
+    RAdam.v1.
     """
     if optimizer.use_radam:
         raise ValueError(Errors.F207)
@@ -245,8 +246,10 @@ def update_network(
     tables = {id(part.weight) for part in network.modules() if isinstance(part, nn.Embedding)}
     weights, updates = {}, []
     for name, parameter in network.named_parameters():
-        key, gradient = key_of(shim, name), parameter.grad
-        weights[key], parameter.grad = parameter.detach(), None
+        key, gradient, parameter.grad = key_of(shim, name), parameter.grad, None
+        if not parameter.requires_grad:
+            continue
+        weights[key] = parameter.detach()
         own_group = group or (EMBEDDINGS if id(parameter) in tables else "")
         rate = scale * multipliers.get(own_group, 1.0)
         if gradient is not None and rate:

@@ -114,10 +114,11 @@ class PairClassifier(LabelledPipe):
 
         Raises ValueError (F322) if `positive_label` isn't a label, or is needed and missing.
         """
-        if self.positive_label in self.labels:
-            return str(self.positive_label)
-        if self.positive_label is not None or len(self.labels) > 2:
-            words = {"name": self.name, "labels": self.labels, "given": self.positive_label}
+        label = self.positive_label
+        if label in self.labels:
+            return str(label)
+        if label is not None or len(self.labels) > 2:
+            words = {"name": self.name, "labels": self.labels, "given": label}
             raise ValueError(Errors.F322.format(**words))
         return self.labels[-1]
 

@@ -44,10 +44,11 @@ class Tok2VecFeatures:
         texts: Sequence[Units] | None = None,
     ) -> None:
         self.tok2vec = tok2vec
-        if not (is_train and is_awaited(tok2vec, docs)):
+        learns = is_train and (is_awaited(tok2vec, docs) or not listeners(tok2vec))
+        if not learns:
             require_read(tok2vec, docs)
-        if any(map(len, docs)):
-            vectors, self._backprop = tok2vec(docs, is_train)
+        if any(map(len, docs)):  # a component that was frozen later has told of earlier Docs
+            vectors, self._backprop = tok2vec(docs, learns)
         else:  # which spacy-transformers can't read
             vectors = [tok2vec.ops.alloc2f(0, tok2vec.get_dim("nO")) for _ in docs]
             self._backprop = list

@@ -130,7 +130,7 @@ class Seq2SeqTranslator(NetworkPipe):
             Units.visible_characters(each.text if isinstance(each, Doc) else require_string(each))
             for each in texts
         ]
-        known = self._known_names()
+        known = self._known_names() if self.carry_names else None
         carried = [
             placeholders(own.visible, with_terms(names, own.visible, terms), self.featuriser)
             for text, own in zip(texts, units, strict=True)
@@ -138,8 +138,10 @@ class Seq2SeqTranslator(NetworkPipe):
         ]
         return translate(self.model, units, carried, how)
 
-    def _names_of(self, text: str | Doc, units: Units, known: NameTable) -> list[Placeholder]:
-        if isinstance(text, str) or not self.carry_names:
+    def _names_of(
+        self, text: str | Doc, units: Units, known: NameTable | None
+    ) -> list[Placeholder]:
+        if isinstance(text, str) or known is None:
             return []
         if not (self._warned or text.has_annotation("ENT_IOB")):
             self._warned = True
@@ -150,9 +152,10 @@ class Seq2SeqTranslator(NetworkPipe):
     def _known_names(self) -> NameTable:
         """Built once: with 100,000 names it takes half a second."""
         made_of = names, simplifier = self.cfg["names"], self.featuriser.simplifier
-        if self._table is None or self._table[0] != made_of:
-            self._table = made_of, NameTable(names, common_names(), simplifier)
-        return self._table[1]
+        table = self._table
+        if table is None or table[0] != made_of:
+            self._table = table = made_of, NameTable(names, common_names(), simplifier)
+        return table[1]
 
     # Scoring
 

@@ -1,5 +1,7 @@
 """`flat_ner` with a tok2vec of its own, or listening to a shared one."""
 
+import contextlib
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from learning import settle
 from spacy.language import Language
 from spacy.training import Example
 
+from spacy_flat.ner.model import network_of
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import (
@@ -58,7 +61,8 @@ def test_tok2vec(segmenter: str, shared: bool, tmp_path: Path) -> None:
     assert found(spacy.load(tmp_path)) == GOLD
 
 
-def test_a_component_that_learns_nothing_answers_a_shared_tok2vec() -> None:
+@pytest.mark.parametrize("annotation", [{}, {"entities": [(0, 2, "DATE")]}], ids=["none", "added"])
+def test_a_component_that_teaches_nothing_answers_a_shared_tok2vec(annotation: Any) -> None:
     """Which backpropagates when the last of its listeners has answered."""
     nlp, upstream = with_upstream("char", shared=True)
     nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}}, before="flat_ner")
@@ -68,8 +72,11 @@ def test_a_component_that_learns_nothing_answers_a_shared_tok2vec() -> None:
             token.tag_ = "A" if token.is_punct else "B"
     train(nlp, examples, steps=1)
     upstream.finish_update(AdamW(0.02))
-    doc = nlp.make_doc("上海。")
-    nlp.update([Example.from_dict(doc, {"tags": ["A"] * 3})], sgd=False)  # type: ignore[arg-type]
+    if annotation:  # is learnt alone
+        nlp.resume_training()
+    example = Example.from_dict(nlp.make_doc("上海。"), {"tags": ["A"] * 3, **annotation})
+    with pytest.warns(match="W310") if annotation else contextlib.nullcontext():
+        nlp.update([example], sgd=False)  # type: ignore[arg-type]
     assert any(node.get_grad(n).any() for node in upstream.walk() for n in node.param_names)
     nlp.resume_training()
     with pytest.raises(ValueError, match="F241"):
@@ -102,6 +109,35 @@ def test_raw_texts_beside_a_shared_tok2vec(way: str) -> None:
                     node.set_param(name, node.get_param(name) * 1.5)
     assert losses[0] < 1e-4
     assert (losses[1] > 1e-3) == (way == "replaced")  # the tutor hears what was
+
+
+@pytest.mark.parametrize("way", ["own", "frozen", "live"])
+def test_old_scores_beside_added_labels(way: str) -> None:
+    """They stay, also in the process of the first training, unless a shared tok2vec is trained."""
+    nlp, upstream = with_upstream("char", shared=way != "own")
+    train(nlp, steps=5)
+    if way == "live":  # or spaCy would apply the last gradient of the first training
+        nlp = spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    ner = flat(nlp)
+    n = len(network_of(ner.model).tags)
+
+    def old_scores() -> list[torch.Tensor]:
+        batches = ner.model.predict(list(nlp.pipe(TEXTS))).batches
+        return [each.scores[..., :n] for each in batches]
+
+    before = old_scores()
+    sgd = nlp.resume_training(sgd=AdamW(0.02, weight_decay=0.0 if way == "live" else 0.1))
+    ner.add_label("DATE")
+    new = [char_example(nlp, "昨天下雨。", [(0, 2, "DATE")])]
+    frozen: Any = {"exclude": ["tok2vec"], "annotates": ["tok2vec"]} if way == "frozen" else {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            nlp.update(new, sgd=sgd, **frozen)
+    assert ["W310" in str(each.message) for each in caught] == [True] * (way == "live")
+    torch.testing.assert_close(old_scores(), before, atol=0, rtol=0)
+    if way == "own":  # nothing is left for a later training
+        assert not any(node.get_grad(n).any() for node in upstream.walk() for n in node.grad_names)
 
 
 def test_unknown_parts_beside_a_shared_tok2vec(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Dropout, the faster linear maps, and encodings of distances."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -63,6 +64,19 @@ def test_sinusoids_are_those_of_the_paper() -> None:
         angles = [distance / 10000 ** (i / 2) for i in range(3)]
         assert row == pytest.approx([*map(math.sin, angles), *map(math.cos, angles)], abs=1e-6)
     assert sinusoids(torch.tensor([4]), 5)[0, 4] == 0.0
+
+
+def test_encodings_while_other_threads_need_longer_ones() -> None:
+    class Busy(Positions):
+        def __getattr__(self, name: str) -> Any:
+            found = super().__getattr__(name)
+            if name == "cache":
+                self._buffers[name] = sinusoids(torch.arange(-len(found), len(found) + 1), WIDTH)
+            return found
+
+    positions = Busy(WIDTH)
+    for reach in (3, 300, 2):
+        assert positions(reach).allclose(Positions(WIDTH)(reach))
 
 
 def test_row_reach_plus_distance_encodes_distance() -> None:

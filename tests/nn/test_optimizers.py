@@ -15,7 +15,7 @@ from thinc.api import Adam, Linear, Optimizer, registry
 from torch import Tensor, nn
 
 from spacy_flat.nn.model import TorchShim
-from spacy_flat.nn.optimizers import SGD, AdamW, TorchOptimizer, warmup
+from spacy_flat.nn.optimizers import PREFIX, SGD, AdamW, TorchOptimizer, warmup
 
 ROWS, WIDTH = 6, 3
 
@@ -161,16 +161,23 @@ def optimizer_of(name: str, **settings: Any) -> Optimizer:
 @settings(max_examples=12, deadline=None)
 @given(batches=STEPS)
 def test_a_row_is_a_parameter_of_its_own(name: str, batches: list[list[int]]) -> None:
-    """The reference gives every row to torch's optimizer as a tensor of its own."""
+    """The reference gives every row to torch's optimizer as a tensor of its own. Rows that only
+    padding reads, with a gradient of zero, stay; rows of which a part is zero don't."""
     table = nn.Embedding(ROWS, WIDTH, sparse=True).double()
     rows = [row.clone().requires_grad_() for row in table.weight.detach()]
     shim = TorchShim(lambda config: table, {})
     ours, theirs = optimizer_of(name), torch_twin(name, rows)
+    padding, mask = torch.arange(ROWS), torch.tensor([1.0, 0.0, 1.0])
+
+    def loss_of(weights: Tensor, step: int) -> Tensor:
+        return ((weights - step) * mask).pow(2).sum()
+
     for step, keys in enumerate(batches):
-        (table(torch.tensor(keys, dtype=torch.long)) - step).pow(2).sum().backward()
+        read = table(torch.tensor(keys, dtype=torch.long))
+        (loss_of(read, step) + 0 * table(padding).sum()).backward()
         shim.finish_update(ours)
         if keys:
-            torch.stack([(rows[key] - step).pow(2).sum() for key in keys]).sum().backward()
+            torch.stack([loss_of(rows[key], step) for key in keys]).sum().backward()
         theirs.step()
         theirs.zero_grad()
     assert torch.allclose(table.weight, torch.stack(rows), atol=1e-6)
@@ -233,6 +240,23 @@ def test_multipliers_scale_the_learning_rate_by_group() -> None:
     assert thinc_weights(AdamW(0.01, multipliers={"upstream": 0.0})) == pytest.approx(START)
     with pytest.raises(ValueError, match=r"F205.*\['crf'\].*'embeddings', 'upstream'"):
         AdamW(multipliers={"crf": 2.0})
+
+
+@pytest.mark.parametrize("make", [optimizer_of, lambda name, **kw: Adam(0.1, L2=0.1, **kw)])
+def test_what_requires_no_gradient_stays(make: Callable[..., Optimizer]) -> None:
+    """With its average, whatever gradient it has."""
+    shim, optimizer = TorchShim(build, {}), make("AdamW", use_averages=True)
+    for step in range(3):
+        backward(shim.module, step)
+        shim.finish_update(optimizer)
+    backward(shim.module, 3)
+    frozen = shim.module.encoder.requires_grad_(False).weight
+    for _ in range(2):
+        before = frozen.clone(), optimizer.averages[shim.id, f"{PREFIX}encoder.weight"].clone()
+        shim.finish_update(optimizer)
+        assert frozen.equal(before[0])
+        assert optimizer.averages[shim.id, f"{PREFIX}encoder.weight"].equal(before[1])
+        backward(shim.module, 4)
 
 
 START = 1.0

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from spacy_flat.cli import app
 from spacy_flat.cli.train import saved_in
+from spacy_flat.training.checkpoints import read_checkpoint, write_checkpoint
 from spacy_flat.training.parameters import load_optimizer, save_optimizer
 from spacy_flat.training.trainer import CHECKPOINTS, OPTIMIZER, STATE, Saved, load
 
@@ -215,6 +216,21 @@ def test_damaged_checkpoint_falls_back(name: str, tmp_path: Path) -> None:
         resumed = run(config, tmp_path / "out", resume=True, told=steps.append)
     assert steps == list(range(4, 9))
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+
+
+def test_checkpoints_later_than_a_new_one_go(tmp_path: Path) -> None:
+    """They were damaged, or the training wouldn't have gone back."""
+
+    def write(step: int) -> list[str]:
+        write_checkpoint(tmp_path, step, lambda folder: (folder / "step").write_text(str(step)))
+        return sorted(path.name[-1:] for path in tmp_path.iterdir())
+
+    assert [write(step) for step in (2, 5, 9)] == [["2"], ["2", "5"], ["5", "9"]]
+    (tmp_path / "000000009" / "step").write_text("8")
+    with pytest.warns(UserWarning, match=r"W380.*000000009"):
+        assert read_checkpoint(tmp_path, lambda folder: (folder / "step").read_text()) == "5"
+    assert write(7) == ["5", "7"]
+    assert write(6) == ["5", "6"]
 
 
 @pytest.fixture(scope="module")

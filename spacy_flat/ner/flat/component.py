@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ...errors import Errors
@@ -67,6 +67,13 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """Find the entities of each Doc, with the lexicon as it is at the call."""
         with self.featuriser.lexicon.pinned():
             return super().predict(docs)
+
+    def span_probabilities(
+        self, docs: Iterable[Doc], spans: Iterable[Iterable[Span | tuple[int, int, str]]]
+    ) -> list[list[float]]:
+        """See the base; with the lexicon as it is at the call."""
+        with self.featuriser.lexicon.pinned():
+            return super().span_probabilities(docs, spans)
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
         """Words in texts with a trust above 0 or the type "not_entity", with their trust."""

@@ -134,6 +134,23 @@ def test_eight_threads_while_words_are_added_and_removed(nlp: Language) -> None:
     assert "今天1" in lexicon
 
 
+def test_probabilities_have_one_state_of_the_lexicon(
+    nlp: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ner: Any = flat(nlp)
+    asked = [nlp.make_doc(TEXT)], [[(0, 2, "PER")]]
+    before, trusted_words = ner.span_probabilities(*asked), ner.trusted_words
+
+    def busy(*arguments: Any) -> Any:
+        found = trusted_words(*arguments)
+        ner.lexicon.add(["今天没有"], type="PER", trust=0)  # as another thread
+        return found
+
+    monkeypatch.setattr(ner, "trusted_words", busy)
+    assert ner.span_probabilities(*asked) == before
+    assert ner.span_probabilities(*asked) != before
+
+
 def test_a_word_that_no_entity_may_have(nlp: Language) -> None:
     """What must be an entity is one whether or not it is barred or lacks letters."""
     lexicon_of(nlp).add(["没有|新", "——"], type="PER", trust=1)
