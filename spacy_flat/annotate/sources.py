@@ -14,7 +14,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from ..errors import Errors
 from ..text.featuriser import batch_by_length
-from ..util.files import BYTE_ORDER_MARK
+from ..util.files import BYTE_ORDER_MARK, split_lines
 from .settings import SHARD_CHARACTERS, Settings
 
 FORMATS = (".jsonl", ".txt", ".jsonl.gz", ".txt.gz", ".parquet")
@@ -153,7 +153,7 @@ def read_lines(file: File) -> Iterator[tuple[int, bytes]]:
     fs, _ = open_address(file.address)
     # Packed files are read in small pieces: where one is damaged, all of it is lost.
     with fs.open_input_stream(file.path, buffer_size=io.DEFAULT_BUFFER_SIZE) as stream:
-        for number, line in enumerate(io.BufferedReader(stream), 1):
+        for number, line in split_lines(io.BufferedReader(stream)):
             line = line.removeprefix(BYTE_ORDER_MARK)  # concatenated files have marks within
             if line.strip():
                 yield number, line
@@ -176,7 +176,7 @@ def parse_line(raw: bytes, is_text: bool, settings: Settings) -> Mapping[str, An
     a JSON object."""
     try:
         line = raw.decode("utf-8")
-        record = {settings.text: line.rstrip("\r\n")} if is_text else json.loads(line)
+        record = {settings.text: line} if is_text else json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(Errors.F473.format(reason=error)) from error
     if not isinstance(record, dict):

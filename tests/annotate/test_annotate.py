@@ -78,7 +78,7 @@ def test_keys_and_empty_lines(annotate: Annotate) -> None:
     write_lines(Path("a.jsonl"), [{"key": "k", "content": "重庆"}])
     annotate("a.jsonl", "--text", "content", "--id", "key")
     assert table()["k"]["text"] == "重庆"
-    Path("a.txt").write_bytes("\ufeff一\r\n\n \n二".encode())
+    Path("a.txt").write_bytes("\ufeff一\r\n\r \n二".encode())
     annotate("a.txt", "--shard-rows", 1, out="other")
     rows = table(Path("other"))
     assert {id: row["text"] for id, row in rows.items()} == {"a.txt:1": "一", "a.txt:4": "二"}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from converted import BROKEN, TOWER, convert
+from converted import BROKEN, TOWER, convert, entities
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.vocab import Vocab
@@ -91,6 +91,27 @@ def test_the_line_that_does_not_fit_is_named(
 def test_broken_json(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"F156.*line 2"):
         detect(tmp_path, '{"text": "a", "label": {}}\n{"text": \n')
+
+
+LINES = {
+    "bio": "王\tB-PER\n芳\tI-PER\n\n去\tO\n",
+    "doccano": '{"text": "王芳去", "label": [[0, 2, "PER"]]}\n{"text": "好", "label": []}\n',
+    "spacy": '[\n["王芳去", {"entities": [[0, 2, "PER"]]}]\n]',
+    "pairs-csv": 'sentence1,sentence2,label\n甲,"乙,",1\n丙,丁,0\n',
+    "parallel-tsv": "他来了。\tHe came.\n\n好\tGood\n",
+    "poems": f"{TOWER[:12]}\n{TOWER[12:]}\n\n{TOWER}\n",
+    "lines": "甲\n\n乙",
+}
+
+
+@pytest.mark.parametrize("form", LINES)
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_how_lines_end(tmp_path: Path, form: str, end: str) -> None:
+    expected, ends = (
+        [(doc.text, entities(doc), doc.cats) for doc in convert(tmp_path, text, format=form)[0]]
+        for text in (LINES[form], LINES[form].replace("\n", end))
+    )
+    assert ends == expected
 
 
 # What is wrong with files

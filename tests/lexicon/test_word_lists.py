@@ -25,7 +25,7 @@ def test_any_prefix_of_word_frequency_type(path: Path):
 
 def test_a_user_dictionary_of_jieba(path: Path):
     path.write_text(
-        "人和药店 10 nt\n重庆 3\n云计算  5\r\n\n台中\n凱特琳 nz\n"
+        "人和药店 10 nt\r重庆 3\r云计算  5\r\n\n台中\n凱特琳 nz\n"
         "Edu Trust认证 2000\n好用 3.5 机构\n创新办 3 i\n上海 市\t4\n",
         "utf-8",
     )
