@@ -144,7 +144,7 @@ def cedict_words() -> WordList:
 def _spaced_columns(types: Iterable[str]) -> re.Pattern[str]:
     """A word and its other columns: a frequency and perhaps a type, or one of these types."""
     others = "|".join([rf"{_NUMBER}(?: +\S+)?", *map(re.escape, types)])
-    return re.compile(rf"\S+ +(?:{others})")
+    return re.compile(rf"\S(?:[^\t]*\S)? +(?:{others})")
 
 
 def _user_columns(types: Iterable[str]) -> re.Pattern[str]:

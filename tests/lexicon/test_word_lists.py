@@ -45,6 +45,18 @@ def test_a_user_dictionary_of_jieba(path: Path):
     assert "人和药店" in lexicon
 
 
+def test_a_user_dictionary_of_words_with_spaces(path: Path):
+    path.write_text("Edu Trust认证 2000\nVisual Studio 3 nz\n凱特琳\n", "utf-8")
+    assert [entry[:3] for entry in read_words(path)] == [
+        ("Edu Trust认证", 2000, ""),
+        ("Visual Studio", 3, "nz"),
+        ("凱特琳", -1, ""),
+    ]
+    path.write_text("重庆\nEdu Trust认证 2000\n北京\n", "utf-8")
+    with pytest.raises(ValueError, match=r"F035.*line 2.*'Edu Trust认证 2000'"):
+        read_words(path)
+
+
 @pytest.mark.parametrize(
     "text",
     ["人和药店 ORG", "人和药店 5 ORG\n新川公司 ORG", "人和药店  ORG\r\nNew York LOC\n新川公司 ORG"],
