@@ -94,7 +94,7 @@ F108 {path}, line {line}: the {label} entity {surface!r} is not at {offsets}: th
   {found!r}. Correct the offsets (in the file they count {way}), or treat such texts as not
   annotated with --repair.
 F109 {path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity
-  {other_surface!r}. Delete one, or keep the longer one with --repair.
+  {other_surface!r}. Delete one, or keep the longer (or first) one with --repair.
 F114 {path}: each unit ends with its position in a word ({units} …), which would become text. Remove
   the positions first, for example: sed -E 's/^(.)[0-9]/\\1/' IN > OUT
 F115 {path}: the units look like words of a language that is written with spaces ({units} …). Add
@@ -103,6 +103,7 @@ F118 There is no {what} {name!r}. Choose one of: {names}.
 F119 {path}: can't read the JSON array: {problem}. Correct it, or write one record per line.
 F128 {path}: can't tell how the offsets count: {first}; {second}. Correct the records that differ
   from the others, or read all in the way that fits best with --repair.
+F129 {path}: it is JSON, not columns. Leave --format out, or name one of JSON.
 
 # F13x, F14x: fetching corpora; the command line
 F134 {path}: not a file of Docs ({reason}). Give a .spacy file, as written by `python -m spacy flat
@@ -118,8 +119,7 @@ F148 {path} already exists and would be overwritten. Choose another folder, or d
 F149 No names to choose from. Set corpora, names or persons in [corpora.train.augmenter].
 
 # F15x to F17x: corpora of pairs and poems; what commands read
-F150 {path}: {problem}. Name the format with --format; each starts like this (⇥: TAB, ⏎: line end):
-  {formats}
+F150 {path}: {problem}. Correct it, or name the format with --format{examples}
 F151 {path}, line {line}: {found}, but expected {wanted}. Correct the line.
 F152 {path}, line {line}: can't read the quotes ({problem}). Double those within quotes.
 F153 {path}, line {line}: the {side} {problem}. Correct or delete it.
@@ -322,6 +322,7 @@ W160 {path}: no entity has the labels {labels}, which --coarse declares, but onl
 W162 {path}: {n} of {total} entities start or end within a word or with punctuation: {first}. If all
   are shifted, correct the offsets, which count characters from 0.
 W163 {path}: the offsets are read as {way}: {first}.
+W164 {path}: no blank line, so that its {n} units become one text. Put one after each sentence.
 W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower
   learn_rate or set clip_norm in [training.optimizer].
 W302 The lexicon has words of types that the pipeline's network doesn't know: {types}. It ignores

@@ -244,7 +244,8 @@ def _longest(
         words = {"label": label, "surface": text[start:end], "other_label": other.label}
         words["other_surface"] = text[other.start : other.end]
         error = Errors.F109.format(**where, **words)
-        summary.count_repair("overlapping entity dropped", error)
+        kind = "second label" if (start, end) == other[:2] else "overlapping entity"
+        summary.count_repair(f"{kind} dropped", error)
     return kept
 
 

@@ -252,6 +252,15 @@ def test_the_longest_of_overlapping_entities_are_kept(
     assert {*sentence.unknown} == dropped
 
 
+def test_an_entity_with_two_labels(tmp_path: Path) -> None:
+    record = json.dumps({"text": TEXT, "entities": [{**VALUE, "labels": ["LOC", "ORG"]}]})
+    with pytest.raises(ValueError, match=r"F109.*ORG .* LOC"):
+        convert(tmp_path, record)
+    docs, summary = convert(tmp_path, record, repair=True)
+    assert entities(docs[0]) == [("重庆", "LOC")]
+    assert summary.repairs == {"second label dropped": 1}
+
+
 # Arrays
 
 
