@@ -176,7 +176,8 @@ def parents_of(block: str) -> str:
 def test_commands(
     line: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.execv", lambda path, command: None)  # `flat demo` becomes its server
+    monkeypatch.setattr("streamlit.web.cli.main", lambda *args, **settings: None)  # of `flat demo`
+    monkeypatch.setattr("spacy_flat.cli.demo.open_page", lambda port: None)
     words = shlex.split(line)
     if words[0] == "make":
         assert_make(words)
