@@ -75,6 +75,7 @@ F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separ
   (it may be empty) and type with TABs, end a word that contains a comma with a TAB.
 F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
 F048 Expected words with their types, as {{word: type}} or pairs (word, type), but got {value}.
+F049 Expected the path of a word list, but got {value}. Add words themselves with lexicon.add.
 
 # F10x to F12x: converting corpora of entities
 F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the
@@ -349,4 +350,6 @@ W403 {name}: no component before it finds entities, so it makes up names: 北京
 W405 {path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its
   translation. The text to translate comes first: if the columns or files are swapped, exchange them
   and convert again.
+W466 {path}: {n} of the files are not annotated: {names}. Only those whose names end in one of
+  {suffixes} are.
 """)

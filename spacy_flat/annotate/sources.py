@@ -5,6 +5,7 @@ import json
 import os
 import posixpath
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..text.featuriser import batch_by_length
 from ..util.files import BYTE_ORDER_MARK, split_lines
 from .settings import SHARD_CHARACTERS, Settings
@@ -73,11 +74,12 @@ class Shard:
     unread: list[str] = field(default_factory=list)
 
 
-def find_files(inputs: Sequence[str]) -> list[File]:
-    """The files at addresses of files and folders, each once.
+def find_files(inputs: Sequence[str], output: str) -> list[File]:
+    """The files at addresses of files and folders, each once, except those in the folder `output`.
 
-    Raises FileNotFoundError (F001) for a missing address, and ValueError for an unknown one (F477),
-    and for one without files of a known format (F466).
+    Warns (W466) of the other files in a folder. Raises FileNotFoundError (F001) for a missing
+    address, and ValueError for an unknown one (F477), and for one without files of a known format
+    (F466).
     """
     found: dict[str, tuple[str, FileInfo]] = {}
     for address in inputs:
@@ -86,9 +88,14 @@ def find_files(inputs: Sequence[str]) -> list[File]:
         if given.type == FileType.NotFound:
             raise FileNotFoundError(Errors.F001.format(path=address))
         infos = [given] if given.is_file else files_within(fs, root)
+        infos = [info for info in infos if not info.path.startswith(f"{output}/")]
         known = [info for info in infos if info.path.lower().endswith(FORMATS)]
         if not known:
             raise ValueError(Errors.F466.format(paths=address, suffixes=", ".join(FORMATS)))
+        if others := [info.base_name for info in infos if not info.path.lower().endswith(FORMATS)]:
+            listed = ", ".join([*others[:3], *["…"][: len(others) - 3]])
+            words = {"n": len(others), "names": listed, "suffixes": ", ".join(FORMATS)}
+            warnings.warn(Warnings.W466.format(path=address, **words), stacklevel=2)
         for info in known:
             found.setdefault(info.path, (address, info))
     common = posixpath.commonpath([posixpath.dirname(path.lstrip("/")) for path in found])
