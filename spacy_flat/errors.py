@@ -75,8 +75,9 @@ F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separ
   (it may be empty) and type with TABs, end a word that contains a comma with a TAB.
 F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
 F048 Expected words with their types, as {{word: type}} or pairs (word, type), but got {value}.
+F049 Expected the path of a word list, but got {value}. Add words themselves with lexicon.add.
 
-# F10x to F11x: converting corpora of entities
+# F10x to F12x: converting corpora of entities
 F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the
   missing column.
 F103 {path}, line {line}: {tag!r} is not a {scheme} tag (expected {expected}). Correct it, name
@@ -87,21 +88,25 @@ F105 {path}, line {line}: the {label} entity that ends here has no closing {tag}
   name another --format, or close it with --repair.
 F106 {path}: the first column numbers the lines. It should have the characters or words: delete the
   numbers.
-F107 {path}, line {line}: the {label} entity at {offsets} is empty, or outside the text of {length}
-  characters.{kind} Correct the offsets, or treat such texts as not annotated with --repair.
-F108 {path}, line {line}: the {label} entity {surface!r} is not at {offsets}.{problem} Correct the
-  offsets (ends are inclusive in CLUENER, otherwise exclusive), or treat such texts as not annotated
-  with --repair.
+F107 {path}, line {line}: the {label} entity at {offsets} is empty, or not in the text of {length}
+  characters. Correct the offsets (in the file they count {way}), or treat such texts as not
+  annotated with --repair.
+F108 {path}, line {line}: the {label} entity {surface!r} is not at {offsets}: the text there is
+  {found!r}. Correct the offsets (in the file they count {way}), or treat such texts as not
+  annotated with --repair.
 F109 {path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity
-  {other_surface!r}. Delete one, or keep the longer one with --repair.
+  {other_surface!r}. Delete one, or keep the longer (or first) one with --repair.
 F114 {path}: each unit ends with its position in a word ({units} …), which would become text. Remove
   the positions first, for example: sed -E 's/^(.)[0-9]/\\1/' IN > OUT
 F115 {path}: the units look like words of a language that is written with spaces ({units} …). Add
   --words to keep the spaces.
 F118 There is no {what} {name!r}. Choose one of: {names}.
 F119 {path}: can't read the JSON array: {problem}. Correct it, or write one record per line.
+F128 {path}: can't tell how the offsets count: {first}; {second}. Correct the records that differ
+  from the others, or read all in the way that fits best with --repair.
+F129 {path}: it is JSON, not columns. Leave --format out, or name one of JSON.
 
-# F12x to F14x: fetching corpora; the command line
+# F13x, F14x: fetching corpora; the command line
 F134 {path}: not a file of Docs ({reason}). Give a .spacy file, as written by `python -m spacy flat
   convert` and DocBin.to_disk.
 F136 Can't choose a {kind} in the pipeline {source!r}. Found: {components}. {advice}
@@ -115,8 +120,7 @@ F148 {path} already exists and would be overwritten. Choose another folder, or d
 F149 No names to choose from. Set corpora, names or persons in [corpora.train.augmenter].
 
 # F15x to F17x: corpora of pairs and poems; what commands read
-F150 {path}: {problem}. Name the format with --format; each starts like this (⇥: TAB, ⏎: line end):
-  {formats}
+F150 {path}: {problem}. Correct it, or name the format with --format{examples}
 F151 {path}, line {line}: {found}, but expected {wanted}. Correct the line.
 F152 {path}, line {line}: can't read the quotes ({problem}). Double those within quotes.
 F153 {path}, line {line}: the {side} {problem}. Correct or delete it.
@@ -316,9 +320,10 @@ class Warnings(metaclass=_Coded):
 W001 The lexicon ignores {count} of the words: {words}. A word has 2 to {longest}
   characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF).
 W160 {path}: no entity has the labels {labels}, which --coarse declares, but only {found}.
-W162 {path}: {n} of {total} entities start or end with punctuation, or within a word, such as
-  {surface!r} (line {line}). If all are shifted, correct the offsets: they count characters from 0,
-  and the end is the character after the entity.
+W162 {path}: {n} of {total} entities start or end within a word or with punctuation: {first}. If all
+  are shifted, correct the offsets, which count characters from 0.
+W163 {path}: the offsets are read as {way}: {first}.
+W164 {path}: no blank line, so that its {n} units become one text. Put one after each sentence.
 W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower
   learn_rate or set clip_norm in [training.optimizer].
 W302 The lexicon has words of types that the pipeline's network doesn't know: {types}. It ignores
@@ -348,4 +353,6 @@ W403 {name}: no component before it finds entities, so it makes up names: 北京
 W405 {path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its
   translation. The text to translate comes first: if the columns or files are swapped, exchange them
   and convert again.
+W466 {path}: {n} of the files are not annotated: {names}. Only those whose names end in one of
+  {suffixes} are.
 """)

@@ -76,7 +76,7 @@ def run(
     """
     folder = Folder(out if "://" in out else os.path.abspath(out))
     identity = settings.identity()
-    files = [file for file in find_files(inputs) if not file.path.startswith(f"{folder.path}/")]
+    files = find_files(inputs, folder.path)
     identity |= {file.path: [file.size, file.modified] for file in files}
     identity["files"] = [file.path for file in files]  # whose numbers name the shards
     with folder.locked():

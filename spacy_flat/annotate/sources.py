@@ -5,6 +5,7 @@ import json
 import os
 import posixpath
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,9 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..text.featuriser import batch_by_length
-from ..util.files import BYTE_ORDER_MARK
+from ..util.files import BYTE_ORDER_MARK, split_lines
 from .settings import SHARD_CHARACTERS, Settings
 
 FORMATS = (".jsonl", ".txt", ".jsonl.gz", ".txt.gz", ".parquet")
@@ -73,11 +74,12 @@ class Shard:
     unread: list[str] = field(default_factory=list)
 
 
-def find_files(inputs: Sequence[str]) -> list[File]:
-    """The files at addresses of files and folders, each once.
+def find_files(inputs: Sequence[str], output: str) -> list[File]:
+    """The files at addresses of files and folders, each once, except those in the folder `output`.
 
-    Raises FileNotFoundError (F001) for a missing address, and ValueError for an unknown one (F477),
-    and for one without files of a known format (F466).
+    Warns (W466) of the other files in a folder. Raises FileNotFoundError (F001) for a missing
+    address, and ValueError for an unknown one (F477), and for one without files of a known format
+    (F466).
     """
     found: dict[str, tuple[str, FileInfo]] = {}
     for address in inputs:
@@ -86,9 +88,14 @@ def find_files(inputs: Sequence[str]) -> list[File]:
         if given.type == FileType.NotFound:
             raise FileNotFoundError(Errors.F001.format(path=address))
         infos = [given] if given.is_file else files_within(fs, root)
+        infos = [info for info in infos if not info.path.startswith(f"{output}/")]
         known = [info for info in infos if info.path.lower().endswith(FORMATS)]
         if not known:
             raise ValueError(Errors.F466.format(paths=address, suffixes=", ".join(FORMATS)))
+        if others := [info.base_name for info in infos if not info.path.lower().endswith(FORMATS)]:
+            listed = ", ".join([*others[:3], *["…"][: len(others) - 3]])
+            words = {"n": len(others), "names": listed, "suffixes": ", ".join(FORMATS)}
+            warnings.warn(Warnings.W466.format(path=address, **words), stacklevel=2)
         for info in known:
             found.setdefault(info.path, (address, info))
     common = posixpath.commonpath([posixpath.dirname(path.lstrip("/")) for path in found])
@@ -153,7 +160,7 @@ def read_lines(file: File) -> Iterator[tuple[int, bytes]]:
     fs, _ = open_address(file.address)
     # Packed files are read in small pieces: where one is damaged, all of it is lost.
     with fs.open_input_stream(file.path, buffer_size=io.DEFAULT_BUFFER_SIZE) as stream:
-        for number, line in enumerate(io.BufferedReader(stream), 1):
+        for number, line in split_lines(io.BufferedReader(stream)):
             line = line.removeprefix(BYTE_ORDER_MARK)  # concatenated files have marks within
             if line.strip():
                 yield number, line
@@ -176,7 +183,7 @@ def parse_line(raw: bytes, is_text: bool, settings: Settings) -> Mapping[str, An
     a JSON object."""
     try:
         line = raw.decode("utf-8")
-        record = {settings.text: line.rstrip("\r\n")} if is_text else json.loads(line)
+        record = {settings.text: line} if is_text else json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(Errors.F473.format(reason=error)) from error
     if not isinstance(record, dict):

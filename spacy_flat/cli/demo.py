@@ -1,8 +1,10 @@
 """`python -m spacy flat demo`: try pipelines on a local page in the browser."""
 
-import os
-import sys
+import socket
+import time
+import webbrowser
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import typer
@@ -27,6 +29,8 @@ def demo(
     from spacy.util import is_package
 
     require_installed("The demo page", "streamlit", "spacy-flat[demo]")
+    from streamlit.web.cli import main
+
     for source in pipelines:
         if not Path(source).exists() and not is_package(source):
             raise FileNotFoundError(Errors.F145.format(source=source))
@@ -34,11 +38,23 @@ def demo(
         "global.developmentMode": "false",
         "server.address": "127.0.0.1",
         "server.port": port,
-        "server.headless": str(not browser).lower(),
+        "server.headless": "true",  # else it asks for an e-mail address
         "server.fileWatcherType": "none",
         "browser.gatherUsageStats": "false",
     }
     options = [part for name, value in settings.items() for part in (f"--{name}", str(value))]
-    command = [sys.executable, "-m", "streamlit", "run", str(APP), *options, "--", *pipelines]
-    sys.stdout.flush()
-    os.execv(command[0], command)  # so that what ends this process ends the server
+    if browser:
+        Thread(target=open_page, args=[port], daemon=True).start()
+    main(["run", str(APP), *options, "--", *pipelines], prog_name="streamlit")
+
+
+def open_page(port: int) -> None:
+    """Open the page in a browser as soon as its server answers."""
+    while True:
+        time.sleep(0.2)
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        webbrowser.open(f"http://127.0.0.1:{port}")
+        return

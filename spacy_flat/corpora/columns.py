@@ -6,20 +6,23 @@ and end without a tag are comments; "-DOCSTART-" separates sentences.
 """
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..text.units import UNSPACED_RANGES, EntitySpan
 from ..util.files import read_text_lines
 from .formats import ConvertOptions, Summary
+from .records import has_records
 
 Scheme = Literal["bio", "bmes", "bioes"]
 
 PREFIXES: dict[Scheme, str] = {"bio": "BI", "bmes": "BMES", "bioes": "BIES"}
 SAMPLE = 1000  # lines that show whether units are words
+MAX_UNITS = 500  # of a file that may well be one text
 
 # A unit may be white space: one character before the separator.
 _TABBED = re.compile(r"([^\t]+)\t(?:.*\t)?\s*(\S+)")
@@ -57,7 +60,8 @@ class Sentence(NamedTuple):
 def read_columns(
     path: Path, scheme: Scheme, options: ConvertOptions, summary: Summary
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a column file. Raises ValueError (F102 to F105, F114, F115)."""
+    """Yield the sentences of a column file. Raises ValueError (F102 to F105) and as `check_words`.
+    Warns (W164) of a file without blank lines."""
     check_words(path, options)
     for is_text, lines in groupby(column_lines(path), lambda line: bool(line[1])):
         if is_text:
@@ -65,6 +69,8 @@ def read_columns(
             units = [row.unit if row.unit.isspace() else row.unit.strip() for row in rows]
             unknown = [index for index, row in enumerate(rows) if row.prefix == "?"]
             yield Sentence(units, _entities(path, scheme, rows, summary), unknown)
+    if summary.docs == 1 and len(units) > MAX_UNITS:
+        warnings.warn(Warnings.W164.format(path=path, n=len(units)), stacklevel=2)
 
 
 def column_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -95,10 +101,14 @@ def schemes_of(text: str) -> set[tuple[str, int]]:
 
 
 def check_words(path: Path, options: ConvertOptions) -> None:
-    """Raises ValueError if the units of the first lines are the numbers of the lines (F106), have
-    positions (F114), as in Weibo, or are words that would be written together (F115)."""
+    """Raises ValueError if the first lines are JSON without tags (F129), or if their units are the
+    numbers of the lines (F106), have positions (F114), as in Weibo, or are words that would be
+    written together (F115)."""
     columns = (split_columns(text) for _, text in column_lines(path))
-    units = [row[0] for row in islice(columns, SAMPLE) if row]
+    rows = [row for row in islice(columns, SAMPLE) if row]
+    if has_records(path) and not any(TAG.fullmatch(tag) for _, tag in rows):
+        raise ValueError(Errors.F129.format(path=path))
+    units = [unit for unit, _ in rows]
     if units[:2] == ["1", "2"] and all(map(str.isdecimal, units)):
         raise ValueError(Errors.F106.format(path=path))
     if sum(bool(_POSITION.fullmatch(unit)) for unit in units) > 0.5 * len(units):

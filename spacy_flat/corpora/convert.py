@@ -1,5 +1,6 @@
 """A corpus file becomes a DocBin."""
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields
@@ -92,9 +93,13 @@ def detect_format(path: Path) -> str:
         if not (fits & found if found else fits):
             names = " or ".join(sorted(name for name, _ in found))
             wanted = f"the format {names} of the lines before it" if names else "any format"
-            problem = f"line {line}, {str(item)[:50]!r}, doesn't fit {wanted}"
-            examples = "".join(f"\n{name:>13}: {form.example}" for name, form in FORMATS.items())
-            raise ValueError(Errors.F150.format(path=path, problem=problem, formats=examples))
+            shown = json.dumps(item, ensure_ascii=False) if is_json else item
+            problem = f"line {line}, {shown[:50]!r}, doesn't fit {wanted}"
+            examples = "" if names else ". Each starts like this (⇥: TAB, ⏎: line end):"
+            for name, form in FORMATS.items() if examples else ():
+                if is_json == form.example.startswith(("[", "{")):
+                    examples += f"\n{name:>13}: {form.example}"
+            raise ValueError(Errors.F150.format(path=path, problem=problem, examples=examples))
         found = fits & found or fits
     if not found:
         raise ValueError(Errors.F010.format(path=path, what="sentence"))

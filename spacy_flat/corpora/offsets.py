@@ -3,22 +3,30 @@
 CLUENER's records have inclusive offsets by type and surface (CLUENER2020, Xu et al. 2020,
 arXiv:2001.04351; also the layout of `assets/demo`). All others have exclusive ends: annotation
 tools write a list of entities, each an array or an object; Label Studio has the text in "data" and
-the entities of each annotator in "annotations"; spaCy's `Example.from_dict` takes pairs.
+the entities of each annotator in "annotations"; spaCy's `Example.from_dict` takes pairs. What tools
+write differs: all records of a file together say how its offsets count.
 """
 
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from operator import index
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, compress
+from operator import index, ne
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from spacy.lang.zh import try_jieba_import
 from spacy.util import filter_spans
 
 from ..errors import Errors, Warnings
+from ..lexicon.snapshot import cuts_of
+from ..text import jieba as _quiet  # noqa: F401
 from ..text.units import EntitySpan
+from ..util.arrays import Bools
 from .columns import Sentence
 from .formats import Summary
 from .records import Line, parsed_records
@@ -40,109 +48,184 @@ LAYOUT = (
 TYPES = {"labels", "hypertextlabels"}  # of a text region in Label Studio
 ENTITIES = ("label", "labels", "entities", "spans", "ents")  # their name, by tool and version
 
-# What is wrong with all offsets of a record, by what corrects their starts and ends.
-SHIFTS = {
-    (-1, -1): " All offsets of the record are one too high.",
-    (1, 1): " All offsets of the record are one too low.",
-    (0, 1): " All ends of the record are one too low.",
-    (0, -1): " All ends of the record are one too high.",
+UNITS: dict[str, Callable[[str], int]] = {  # how many of them a character has
+    "characters": lambda char: 1,
+    "UTF-16 code units": lambda char: 1 + (char > "\uffff"),  # as in JavaScript
+    "bytes of UTF-8": lambda char: len(char.encode()),
 }
 PAUSES = frozenset("，。！？、；：,;!?")
-# The share of entities with an unlikely start or end is below 0.5 % in published corpora; with all
-# offsets shifted by one it is above 10 % (1 % in the worst case, ends that are one too low).
-MAX_UNLIKELY = 0.03
+
+# How much an entity says against a way to count.
+UNLIKELY, IMPOSSIBLE = 1, 3
+# The share of unlikely entities is at most 24 % in published corpora, and at least 63 % if their
+# ends are one too high or too low.
+MAX_UNLIKELY = 0.4
 
 
 class Mention(NamedTuple):
-    """An entity as in a record: characters [start, end), and its text, if the record has it."""
+    """An entity as in a record: characters [start, end) if its offsets are as the layout says, and
+    its text, if the record has it.
+
+    inclusive: the layout has the last character instead of the end.
+    """
 
     label: str
     start: int
     end: int
     surface: str | None = None
+    inclusive: bool = False
 
-    def fits(self, text: str) -> bool:
-        """Whether it is in the text, and its surface is there. The offsets count: a surface may
+
+class Reading(NamedTuple):
+    """A way to count offsets."""
+
+    unit: str
+    inclusive: bool
+
+    def __str__(self) -> str:
+        return f"{self.unit} with {'in' if self.inclusive else 'ex'}clusive ends"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record of a file."""
+
+    line: Line
+    text: str
+    mentions: Sequence[Mention]
+
+    def placed(self, way: Reading) -> list[Mention]:
+        """The mentions with offsets in characters, -1 where no character starts."""
+        starts = accumulate(map(UNITS[way.unit], self.text), initial=0)
+        at = {unit: place for place, unit in enumerate(starts)}
+        ends = [each.end + way.inclusive - each.inclusive for each in self.mentions]
+        return [
+            each._replace(start=at.get(each.start, -1), end=at.get(end, -1))
+            for each, end in zip(self.mentions, ends, strict=True)
+        ]
+
+    def at(self, mention: Mention) -> str:
+        """The text at offsets in characters; empty if there is none."""
+        return self.text[mention.start : mention.end] if min(mention[1:3]) >= 0 else ""
+
+    def doubt(self, mention: Mention) -> int:
+        """How much says that a placed mention is no such entity. Offsets count: a surface may
         differ in white space and normalisation, as in exports of Label Studio."""
-        if not 0 <= self.start < self.end <= len(text):
-            return False
-        return self.surface is None or _folded(self.surface) == _folded(text[self.start : self.end])
+        _, start, end, surface, _ = mention
+        if not (found := self.at(mention)):
+            return IMPOSSIBLE
+        if surface is not None:
+            return 0 if _folded(surface) == _folded(found) else IMPOSSIBLE
+        is_cut = self._cuts[start] or self._cuts[end]
+        return UNLIKELY if is_cut or _separates(found[0]) or _separates(found[-1]) else 0
+
+    @cached_property
+    def _cuts(self) -> Bools:
+        """[characters + 1] the places within words, those of jieba for Chinese, and numbers."""
+        words = try_jieba_import().cut(self.text)  # type: ignore[no-untyped-call]
+        cuts = np.ones(len(self.text) + 1, np.bool_)
+        cuts[[*accumulate(map(len, words), initial=0)]] = False
+        runs = cuts_of(self.text)
+        return cuts if runs is None else cuts | runs
+
+
+def _separates(char: str) -> bool:
+    """Whether it hardly starts or ends an entity."""
+    return char in PAUSES or char.isspace() or unicodedata.category(char) == "So"
 
 
 def read_offsets(path: Path, summary: Summary) -> Iterator[Sentence]:
     """Yield the sentences of records of any layout. Units are the characters of the text.
 
-    Raises ValueError (F107 to F109, F119, F156). Warns (W162) if offsets seem to be shifted.
+    Raises ValueError (F107 to F109, F119, F156). Warns and raises as `reading_of`.
     """
-    n = 0
-    unlikely: list[tuple[Line, str]] = []
-    for line, (text, mentions) in parsed_records(path, parse, LAYOUT):
-        if not text:
-            summary.skipped += 1
-            continue
-        where = {"path": path, "line": line}
-        found, unknown = _placed(text, mentions, where, summary)
-        entities = _longest(text, found, where, summary)
-        for dropped in {*found}.difference(entities):
+    found = [Record(line, *parsed) for line, parsed in parsed_records(path, parse, LAYOUT)]
+    records = [record for record in found if record.text]
+    summary.skipped += len(found) - len(records)
+    way = reading_of(path, records, summary.repair)
+    for record in records:
+        where = {"path": path, "line": record.line}
+        entities, unknown = _placed(record, way, where, summary)
+        kept = _longest(record.text, entities, where, summary)
+        for dropped in {*entities}.difference(kept):
             unknown += range(dropped.start, dropped.end)
-        n += len(entities)
-        unlikely += [(line, text[e.start : e.end]) for e in entities if is_unlikely(text, e)]
-        yield Sentence(list(text), entities, unknown)
-    if len(unlikely) > max(2, MAX_UNLIKELY * n):
-        line, surface = unlikely[0]
-        words = {"n": len(unlikely), "total": n, "line": line, "surface": surface}
+        yield Sentence(list(record.text), kept, unknown)
+
+
+def reading_of(path: Path, records: Sequence[Record], repair: bool) -> Reading:
+    """How the offsets of a file count: as its layout says, unless its records together say that
+    they count in another way.
+
+    Warns of that (W163), and if no way seems right (W162). Raises ValueError (F128) if records
+    contradict each other or fit several other ways, unless repairs are enabled: then the way that
+    fits best counts.
+    """
+    given = [(record, mention) for record in records for mention in record.mentions]
+    inclusive = next((mention.inclusive for _, mention in given), False)
+    ways = [Reading(unit, end) for end in (inclusive, not inclusive) for unit in UNITS]
+    placed = {way: [each for record in records for each in record.placed(way)] for way in ways}
+    doubts = {
+        way: [record.doubt(each) for (record, _), each in zip(given, placed[way], strict=True)]
+        for way in ways
+    }
+
+    def shown(flags: Iterable[bool], *chosen: Reading) -> str:
+        """The first flagged mention, and what it is in some ways."""
+        n, (record, (label, start, end, *_)) = next(compress(enumerate(given), flags))
+        texts = ((way, record.at(placed[way][n])) for way in chosen)
+        found = (f"{text!r} in {way}" if text else f"nothing in {way}" for way, text in texts)
+        where = f"the {label} entity at [{start}, {end}) (line {record.line})"
+        return f"{where} is {', '.join(found)}"
+
+    usual, best = ways[0], min(ways[1:], key=lambda way: sum(doubts[way]))
+    pairs = list(zip(doubts[usual], doubts[best], strict=True))
+    worse, better = [a > b for a, b in pairs], [a < b for a, b in pairs]  # as usual
+    gain, loss = [*compress(doubts[usual], worse)], [*compress(doubts[best], better)]
+    # An end may look wrong by chance; other units move whole entities.
+    needed = UNLIKELY if best.inclusive == usual.inclusive else IMPOSSIBLE
+    fits = sum(gain) >= max(needed, sum(loss) + 1)
+    ties = [way for way in ways if sum(doubts[way]) == sum(doubts[best])]
+    rival = next((way for way in ties if placed[way] != placed[best]), None)
+    is_open = rival or sum(gain) <= 3 * sum(loss) if fits else IMPOSSIBLE in gain
+    if is_open and not repair:
+        first = shown(worse, usual, best)
+        if rival and fits:
+            second = shown(map(ne, placed[best], placed[rival]), best, rival)
+        else:
+            second = shown(better, usual, best)
+        raise ValueError(Errors.F128.format(path=path, first=first, second=second))
+    if fits:
+        message = Warnings.W163.format(path=path, way=best, first=shown(worse, usual, best))
+        warnings.warn(message, stacklevel=2)
+    else:
+        best = usual
+    unlikely = [doubt == UNLIKELY for doubt in doubts[best]]
+    if sum(unlikely) > max(2, MAX_UNLIKELY * len(given)):
+        words = {"n": sum(unlikely), "total": len(given), "first": shown(unlikely, best)}
         warnings.warn(Warnings.W162.format(path=path, **words), stacklevel=2)
-
-
-def is_unlikely(text: str, entity: EntitySpan) -> bool:
-    """Whether an entity begins or ends with a pause, or within a word in Latin letters."""
-    start, end, _ = entity
-    cuts = (text[at - 1 : at + 1] for at in (start, end) if at)
-    within_word = any(len(pair) == 2 and pair.isascii() and pair.isalpha() for pair in cuts)
-    return within_word or not PAUSES.isdisjoint(text[start] + text[end - 1])
+    return best
 
 
 def _placed(
-    text: str, mentions: Sequence[Mention], where: dict[str, Path | Line], summary: Summary
+    record: Record, way: Reading, where: dict[str, Path | Line], summary: Summary
 ) -> tuple[list[EntitySpan], list[int]]:
-    """The entities, and unknown characters: all, if an entity can't be placed. Raises ValueError
-    (F107, F108) for wrong offsets unless repairs are enabled."""
-    kind, moved = "", mentions
-    if not all(mention.fits(text) for mention in mentions):
-        kind, moved = _by_kind(text, mentions)
+    """The entities, and unknown characters: all, if an entity isn't there. Raises ValueError (F107,
+    F108) for wrong offsets unless repairs are enabled."""
     entities: list[EntitySpan] = []
     unknown: list[int] = []
-    for given, mention in zip(mentions, moved, strict=True):
-        label, start, end, surface = mention
-        fits = mention.fits(text)
-        if kind or not fits:
-            words = {**where, "label": label, "offsets": f"[{given.start}, {given.end})"}
-            if surface is None or not (kind or 0 <= start < end <= len(text)):
-                error = Errors.F107.format(**words, length=len(text), kind=kind)
-            else:
-                problem = kind or f" The text there is {text[start:end]!r}."
-                error = Errors.F108.format(**words, surface=surface, problem=problem)
-            summary.count_repair("entity moved" if fits else "text not annotated", error)
-        if fits:
+    for given, mention in zip(record.mentions, record.placed(way), strict=True):
+        label, start, end, surface, _ = mention
+        if record.doubt(mention) < IMPOSSIBLE:
             entities.append(EntitySpan(start, end, label))
+            continue
+        words = {**where, "label": label, "offsets": f"[{given.start}, {given.end})", "way": way}
+        if found := record.at(mention):
+            error = Errors.F108.format(**words, surface=surface, found=found)
         else:
-            unknown = [*range(len(text))]
+            error = Errors.F107.format(**words, length=len(record.text))
+        summary.count_repair("text not annotated", error)
+        unknown = [*range(len(record.text))]
     return entities, unknown
-
-
-def _by_kind(text: str, mentions: Sequence[Mention]) -> tuple[str, Sequence[Mention]]:
-    """Recognise offsets of another kind, if all of a record fit it: its description, and the
-    mentions with offsets in characters."""
-    in_utf16 = accumulate((1 + (char > "\uffff") for char in text), initial=0)
-    at = {unit: place for place, unit in enumerate(in_utf16)}
-    in_characters = [m._replace(start=at.get(m.start, -1), end=at.get(m.end, -1)) for m in mentions]
-    kinds = {" The offsets count UTF-16 code units, as in JavaScript.": in_characters}
-    if all(mention.surface for mention in mentions):
-        for (left, right), kind in SHIFTS.items():
-            kinds[kind] = [m._replace(start=m.start + left, end=m.end + right) for m in mentions]
-    fitting = (kind for kind, moved in kinds.items() if all(m.fits(text) for m in moved))
-    kind = next(fitting, "")
-    return kind, kinds.get(kind, mentions)
 
 
 def _folded(text: str) -> str:
@@ -161,7 +244,8 @@ def _longest(
         words = {"label": label, "surface": text[start:end], "other_label": other.label}
         words["other_surface"] = text[other.start : other.end]
         error = Errors.F109.format(**where, **words)
-        summary.count_repair("overlapping entity dropped", error)
+        kind = "second label" if (start, end) == other[:2] else "overlapping entity"
+        summary.count_repair(f"{kind} dropped", error)
     return kept
 
 
@@ -201,9 +285,11 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
     if text and not found:
         raise ValueError("it has no list or object of entities")
     entities: Any = next(filter(None, found), [])
-    if isinstance(entities, dict):
+    if inclusive := isinstance(entities, dict):
         entities = list(_by_surface(entities))
-    mentions = [mention for entity in entities for mention in _of_types(entity)]
+    mentions = [
+        each._replace(inclusive=inclusive) for entity in entities for each in _of_types(entity)
+    ]
     if not all(mention.label for mention in mentions):
         raise ValueError("an entity has no type")
     f"{text}{mentions}".encode()  # raises for a surrogate, which JSON can escape

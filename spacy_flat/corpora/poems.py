@@ -1,4 +1,5 @@
-"""Corpora for the generator: poems between blank lines or in JSON, or any texts, one per line.
+"""Corpora for the generator: poems between blank lines, after titles or in JSON, or any texts, one
+per line.
 
 JSON has an object for each poem, one per line or all of them in one array; the list of lines may
 also be called "paragraphs", as in the collection chinese-poetry. A poem becomes a Doc of its lines
@@ -32,6 +33,7 @@ PUNCTUATION = f"{LINE_ENDS}、「」『』《》〈〉“”‘’"
 # Editors put notes into round brackets, and text that they supplied into square ones.
 _NOTE = re.compile(r"（[^（）]*）|\([^()]*\)|[\[\]]")
 _LINE_END = re.compile(f"[{LINE_ENDS}]+")
+_TITLE = re.compile(f"^(?:[^{LINE_ENDS}:]*[:：])+")  # perhaps with the author
 _DOUBLED = re.compile(f"(^|[{LINE_ENDS}])[{LINE_ENDS}]+")
 
 Poems = Iterator[tuple[Line, Sequence[str]]]  # line of the file, and the lines of a poem
@@ -90,10 +92,15 @@ def is_whole(path: Path, line: Line, text: str, summary: Summary) -> bool:
 
 
 def blank_line_poems(path: Path) -> Poems:
-    """Split a file at its blank lines."""
-    for is_text, lines in groupby(read_text_lines(path), lambda line: bool(line[1].strip())):
+    """Split a file at its blank lines. Where most lines are `title:poem`, each line is a poem."""
+    lines = [*read_text_lines(path)]
+    filled = [(number, text) for number, text in lines if text.strip()]
+    if 2 * sum(_TITLE.match(text) is not None for _, text in filled) > len(filled):
+        yield from ((number, [_TITLE.sub("", text)]) for number, text in filled)
+        return
+    for is_text, group in groupby(lines, lambda line: bool(line[1].strip())):
         if is_text:
-            numbered = list(lines)
+            numbered = list(group)
             yield numbered[0][0], [text for _, text in numbered]
 
 

@@ -20,14 +20,15 @@ Rows = Iterator[tuple[int, list[str]]]  # line and cells
 
 
 def tab_lines(path: Path) -> Rows:
-    """Yield (line, cells) of the lines that are not blank."""
+    """Yield (line, cells) of the lines that are not blank. A cell may start with a byte order mark:
+    `paste` joins two files, a program quotes it."""
     for line, text in read_text_lines(path):
         if text.strip():
-            yield line, text.split("\t")
+            yield line, [cell.lstrip("\ufeff") for cell in text.split("\t")]
 
 
 def csv_lines(path: Path) -> Rows:
-    """Yield (line, cells) of the lines that are not blank. Quoted texts may span several lines.
+    """Yield (line, cells) as `tab_lines`. Quoted texts may span several lines.
 
     Raises ValueError (F152) for wrong quotes.
     """
@@ -36,7 +37,7 @@ def csv_lines(path: Path) -> Rows:
     try:
         for cells in rows:
             if any(cell.strip() for cell in cells):
-                yield number, cells
+                yield number, [cell.lstrip("\ufeff") for cell in cells]
             number = rows.line_num + 1
     except csv.Error as problem:
         error = Errors.F152.format(path=path, line=number, problem=problem)

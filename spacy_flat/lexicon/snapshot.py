@@ -230,7 +230,7 @@ class Snapshot:
     def _search(self, text: str) -> Hits:
         """The words in a text. Of several spellings of the same characters the text's own wins."""
         variants = list(dict.fromkeys((text, self.simplifier(text))))
-        cut = _cuts(text)
+        cut = cuts_of(text)
         found = self._checked(find_all(self.automata, text, self.longest), cut)
         for other in variants[1:]:
             hits = find_all(self.automata, other, self.longest)
@@ -382,9 +382,9 @@ def _fold_case(text: str) -> str:
     return text.replace("İ", "i").lower().replace("ς", "σ")
 
 
-def _cuts(text: str) -> Bools | None:
+def cuts_of(text: str) -> Bools | None:
     """[characters + 1] the places within words in Latin, Greek or Cyrillic letters, and within
-    numbers, which a word of the lexicon must not cut; None if there are none."""
+    numbers, which no word or entity should cut; None if there are none."""
     found = None
     for run in _RUN.finditer(text):
         if found is None:

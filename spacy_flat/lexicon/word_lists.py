@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,8 +92,11 @@ def read_words(
 
     Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
     frequency (F007), too many columns (F008), and columns separated by spaces (F035) or commas
-    (F045). File errors as in `read_text_lines`.
+    (F045). Raises TypeError for something else than a path (F049). File errors as in
+    `read_text_lines`.
     """
+    if not isinstance(path, str | PathLike):
+        raise TypeError(Errors.F049.format(value=f"{path!r:.60}"))
     path = Path(path)
     spaced = _spaced_columns(known_types)
     user = _user_columns(known_types) if _is_user_dictionary(path, spaced) else None
@@ -144,7 +148,7 @@ def cedict_words() -> WordList:
 def _spaced_columns(types: Iterable[str]) -> re.Pattern[str]:
     """A word and its other columns: a frequency and perhaps a type, or one of these types."""
     others = "|".join([rf"{_NUMBER}(?: +\S+)?", *map(re.escape, types)])
-    return re.compile(rf"\S+ +(?:{others})")
+    return re.compile(rf"\S(?:[^\t]*\S)? +(?:{others})")
 
 
 def _user_columns(types: Iterable[str]) -> re.Pattern[str]:

@@ -5,7 +5,7 @@ import lzma
 import os
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,10 +19,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, raw line with its newline), one line in memory at a time.
-
-    Lines are bytes, cut at "\\n" only, since words may contain other line breaks. Drops a byte
-    order mark.
+    """Yield (number from 1, raw line), as `split_lines`, without a byte order mark.
 
     Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError (F003) for a file that
     can't be read or unpacked to its end.
@@ -33,10 +30,16 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise IsADirectoryError(Errors.F002.format(path=path))
     try:
         with open_file(path) as stream:
-            for number, line in enumerate(stream, 1):
+            for number, line in split_lines(stream):
                 yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise ValueError(Errors.F003.format(path=path, line=number + 1, reason=error)) from error
+
+
+def split_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield (number from 1, line without its end) of lines that end with LF, CR LF or CR, one of
+    the first two kinds in memory at a time. Other line breaks may be in words."""
+    return enumerate((line for raw in stream for line in raw.rstrip(b"\r\n").split(b"\r")), 1)
 
 
 def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -46,7 +49,7 @@ def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises ValueError (F004) for other encodings; otherwise as `read_lines`.
     """
     for number, raw in read_lines(path):
-        yield number, decode(raw, path, number).rstrip("\r\n").lstrip("\ufeff")
+        yield number, decode(raw, path, number).lstrip("\ufeff")
 
 
 def require_exists(*paths: Path) -> None:

@@ -78,19 +78,22 @@ def test_keys_and_empty_lines(annotate: Annotate) -> None:
     write_lines(Path("a.jsonl"), [{"key": "k", "content": "重庆"}])
     annotate("a.jsonl", "--text", "content", "--id", "key")
     assert table()["k"]["text"] == "重庆"
-    Path("a.txt").write_bytes("\ufeff一\r\n\n \n二".encode())
+    Path("a.txt").write_bytes("\ufeff一\r\n\r \n二".encode())
     annotate("a.txt", "--shard-rows", 1, out="other")
     rows = table(Path("other"))
     assert {id: row["text"] for id, row in rows.items()} == {"a.txt:1": "一", "a.txt:4": "二"}
 
 
-def test_folders_links_and_addresses(annotate: Annotate, tmp_path: Path) -> None:
+def test_folders_links_and_addresses(
+    annotate: Annotate, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
     """A file that is named twice is read once; names are told apart; links keep their name."""
     for name in ("in/x/a.txt", "in/y/a.txt", "in/_notes/a.txt", "in/.a.txt", "in/a.md", "b/blob"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(f"{name}\n", "utf-8")
     Path("b/a.txt").symlink_to("blob")
-    annotate(f"file://{tmp_path}/in", "in/x/a.txt", "b/a.txt", out=f"file://{tmp_path}/out")
+    with pytest.warns(UserWarning, match=r"W466.*/in: 1 of the files .*: a\.md\. "):
+        annotate(f"file://{tmp_path}/in", "in/x/a.txt", "b/a.txt", out=f"file://{tmp_path}/out")
     assert {id: row["text"] for id, row in table().items()} == {
         "in/x/a.txt:1": "in/x/a.txt",
         "in/y/a.txt:1": "in/y/a.txt",
@@ -99,6 +102,7 @@ def test_folders_links_and_addresses(annotate: Annotate, tmp_path: Path) -> None
     Path("in/x/重 %庆.txt").write_text("好\n", "utf-8")
     for _ in range(2):  # what it has written isn't read
         annotate("in/x", "in/y", out="in/y/out")
+    assert not recwarn
     assert set(table(Path("in/y/out"))) == {"x/a.txt:1", "x/重 %庆.txt:1", "y/a.txt:1"}
 
 

@@ -182,6 +182,15 @@ def test_words_that_would_be_written_together(tmp_path: Path, text: str) -> None
     assert convert(tmp_path, text, words=True)[0]
 
 
+def test_no_blank_line(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """The file is one text."""
+    for text in ("好\tO\n" * 500, "好\tO\n" * 500 + "\n好\tO\n" * 500):
+        convert(tmp_path, text)
+    assert not recwarn
+    with pytest.warns(UserWarning, match=r"W164.*corpus: no blank line, .* 501 units"):
+        convert(tmp_path, "好\tO\n" * 501)
+
+
 def test_numbers_of_lines_are_no_units(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="F106"):
         convert(tmp_path, "1\t王\tB-PER\n2\t芳\tI-PER\n\n1\t去\tO\n")

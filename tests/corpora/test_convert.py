@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from converted import BROKEN, TOWER, convert
+from converted import BROKEN, TOWER, convert, entities
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.vocab import Vocab
@@ -65,11 +65,17 @@ WRONG = {
 
 @pytest.mark.parametrize("shape", WRONG)
 def test_files_of_another_shape_are_not_guessed(tmp_path: Path, shape: str) -> None:
-    """The error lists the formats with an example each."""
-    match = r"(?s)F150.*corpus: line \d, .*, doesn't fit .*\n\s+bio: 王⇥B-PER"
-    with pytest.raises(ValueError, match=match) as error:
-        detect(tmp_path, WRONG[shape])
-    assert all(form.example in str(error.value) for form in FORMATS.values())
+    """The error shows the line as it is, and the formats of its kind with an example each."""
+    text = WRONG[shape]
+    is_json = text.startswith("{")
+    with pytest.raises(ValueError, match=r"F150.*corpus: line \d, .*, doesn't fit ") as error:
+        detect(tmp_path, text)
+    _, *listed = str(error.value).split("\n")
+    examples = [form.example for form in FORMATS.values()]
+    assert [line.partition(": ")[2] for line in listed] == [
+        example for example in examples if example.startswith(("[", "{")) == is_json
+    ] * bool(listed)
+    assert any(repr(line[:50]) in str(error.value) for line in text.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -88,9 +94,37 @@ def test_the_line_that_does_not_fit_is_named(
         detect(tmp_path, f"{good}\n" * 500 + f"{bad}\n" + f"{good}\n" * 500)
 
 
+@pytest.mark.parametrize("form", ["bio", "bmes"])
+def test_json_is_no_columns(tmp_path: Path, form: str) -> None:
+    for text in (WRONG["tags in JSON"], '[\n {"text": "a b", "label": {}}\n]\n'):
+        with pytest.raises(ValueError, match=r"F129.*corpus: it is JSON"):
+            convert(tmp_path, text, format=form)
+
+
 def test_broken_json(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"F156.*line 2"):
         detect(tmp_path, '{"text": "a", "label": {}}\n{"text": \n')
+
+
+LINES = {
+    "bio": "王\tB-PER\n芳\tI-PER\n\n去\tO\n",
+    "doccano": '{"text": "王芳去", "label": [[0, 2, "PER"]]}\n{"text": "好", "label": []}\n',
+    "spacy": '[\n["王芳去", {"entities": [[0, 2, "PER"]]}]\n]',
+    "pairs-csv": 'sentence1,sentence2,label\n甲,"乙,",1\n丙,丁,0\n',
+    "parallel-tsv": "他来了。\tHe came.\n\n好\tGood\n",
+    "poems": f"{TOWER[:12]}\n{TOWER[12:]}\n\n{TOWER}\n",
+    "lines": "甲\n\n乙",
+}
+
+
+@pytest.mark.parametrize("form", LINES)
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_how_lines_end(tmp_path: Path, form: str, end: str) -> None:
+    expected, ends = (
+        [(doc.text, entities(doc), doc.cats) for doc in convert(tmp_path, text, format=form)[0]]
+        for text in (LINES[form], LINES[form].replace("\n", end))
+    )
+    assert ends == expected
 
 
 # What is wrong with files

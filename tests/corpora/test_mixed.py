@@ -100,6 +100,20 @@ def test_raw_texts_and_labels_that_a_corpus_lacks(
         assert example.reference._.unannotated_labels == (None if raw else lacking)
 
 
+def test_what_a_corpus_lacks_is_not_scored(tmp_path: Path) -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("tener_ner").add_label("PER")  # type: ignore[attr-defined]
+    doc = nlp.make_doc("王芳吃阿莫西林")
+    doc.ents = [Span(doc, 3, 7, "DRUG")]
+    DocBin(docs=[doc]).to_disk(tmp_path / "a.spacy")
+    for partial, precision in ((False, 0.5), (True, 1.0)):
+        (example,) = mixed_corpus({"a": tmp_path / "a.spacy"}, partial=partial)(nlp)
+        predicted = example.predicted
+        predicted.ents = [Span(predicted, 0, 2, "PER"), Span(predicted, 3, 7, "DRUG")]
+        scores = nlp.get_pipe("tener_ner").score([example])  # type: ignore[attr-defined]
+        assert (scores["ents_p"], scores["chars_p"]) == (precision, precision)
+
+
 def test_raw_texts_in_any_text_file(paths: dict[str, Path | None], tmp_path: Path) -> None:
     raw = tmp_path / "raw.TXT.gz"
     raw.write_bytes(gzip.compress(b"c0 \n \nc1\nc 2 3 4\n"))

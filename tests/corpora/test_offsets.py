@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spacy_flat.corpora.columns import Sentence
 from spacy_flat.corpora.formats import Summary
-from spacy_flat.corpora.offsets import layout_of, read_offsets
+from spacy_flat.corpora.offsets import UNITS, Mention, Reading, Record, layout_of, read_offsets
 from spacy_flat.text.units import EntitySpan
 
 TEXT, LOC = "重庆开业", [EntitySpan(0, 2, "LOC")]
@@ -33,7 +33,6 @@ def task(*annotations: dict[str, object], text: str = TEXT) -> dict[str, object]
     return {"id": 1, "data": {"text": text}, "annotations": annotations, "predictions": []}
 
 
-@pytest.mark.filterwarnings("ignore:.*W162")  # any texts have odd borders at times
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30), data=st.data()
@@ -124,37 +123,85 @@ def test_offsets_count_where_only_white_space_differs(
     assert read(tmp_path, record)[0].entities == [EntitySpan(start, end, "LOC")]
 
 
-EMOJI = "😀李雷在北京，北京"
+# How often characters count, before them and within; and whether the last unit is the end.
+WAYS = [(unit, ends) for unit in ("utf-32-le", "utf-16-le", "utf-8") for ends in (0, 1)]
+SIZES = {"utf-32-le": 4, "utf-16-le": 2, "utf-8": 1}
+TEXTS = [
+    ("😂😂王芳去北京", ["王芳", "北京"]),
+    ("Ann😀和李雷在New York，明天回来", ["Ann", "李雷", "New York"]),
+    ("昨天重庆开业", ["重庆"]),
+    ("🇨🇳中国队赢了李雷", ["中国队", "李雷"]),
+]
 
 
-@pytest.mark.parametrize(
-    ("spans", "said", "found"),
-    [
-        ([(2, 4), (5, 7)], "UTF-16 code units", [(1, 3), (4, 6)]),
-        ([(0, 2), (6, 8)], "offsets of the record are one too low", [(1, 3), (7, 9)]),
-        ([(1, 2), (7, 8)], "ends of the record are one too low", [(1, 3), (7, 9)]),
-        ([(1, 4), (4, 7)], "ends of the record are one too high", [(1, 3), (4, 6)]),
-    ],
+def counted(text: str, at: int, unit: str) -> int:
+    return len(text[:at].encode(unit)) // SIZES[unit]
+
+
+@settings(max_examples=100)
+@given(
+    text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12),
+    start=st.integers(0, 50),
+    end=st.integers(0, 50),
+    way=st.sampled_from(WAYS),
 )
-def test_the_kind_of_wrong_offsets_is_named(
-    tmp_path: Path, spans: list[tuple[int, int]], said: str, found: list[tuple[int, int]]
+def test_units_are_those_of_encodings(
+    text: str, start: int, end: int, way: tuple[str, int]
 ) -> None:
-    """And repaired."""
-    marked = [
-        {"start": start, "end": end, "label": "X", "text": text}
-        for (start, end), text in zip(spans, ("李雷", "北京"), strict=True)
+    unit, inclusive = way
+    reading = Reading([*UNITS][[*SIZES].index(unit)], bool(inclusive))
+    record = Record(1, text, [Mention("X", start, end)])
+    places = {counted(text, at, unit): at for at in range(len(text) + 1)}
+    expected = places.get(start, -1), places.get(end + inclusive, -1)
+    assert record.placed(reading)[0][1:3] == expected
+
+
+@pytest.mark.parametrize("marked", [False, True])
+@pytest.mark.parametrize(("unit", "inclusive"), WAYS)
+def test_a_file_says_how_its_offsets_count(
+    tmp_path: Path, unit: str, inclusive: int, marked: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    """In all records alike, also where a single one proves nothing."""
+    records = []
+    for text, names in TEXTS:
+        places = [(text.index(name), text.index(name) + len(name)) for name in names]
+        spans = [(counted(text, a, unit), counted(text, b, unit) - inclusive) for a, b in places]
+        keys = ("start", "end", "label", "text")[: 3 + marked]
+        marks = [
+            dict(zip(keys, (*span, "X", name), strict=False))
+            for span, name in zip(spans, names, strict=True)
+        ]
+        records.append({"text": text, "entities": marks})
+    found = [
+        ["".join(units[e.start : e.end]) for e in spans]
+        for units, spans, _ in read(tmp_path, *records)
     ]
-    record = {"text": EMOJI, "entities": marked}
-    with pytest.raises(ValueError, match=rf"F108.*{said}"):
-        read(tmp_path, record)
-    (sentence,) = read(tmp_path, record, repair=True)
-    assert sorted(sentence.entities) == [EntitySpan(a, b, "X") for a, b in found]
-    assert not sentence.unknown
-    if "UTF-16" in said:  # with and without surfaces
-        record = {"text": "😀去北京", "label": [[3, 5, "LOC"]]}
-        with pytest.raises(ValueError, match=r"F107.*\[3, 5\) .*of 4 characters\. .*UTF-16"):
-            read(tmp_path, record)
-        assert read(tmp_path, record, repair=True)[0].entities == [EntitySpan(2, 4, "LOC")]
+    assert found == [names for _, names in TEXTS]
+    usual = unit == "utf-32-le" and not inclusive
+    assert ["[W163]" in str(each.message) for each in recwarn] == [True] * (not usual)
+
+
+DIFFERENT = [
+    {"text": "😂李四", "label": [[2, 4, "X"]]},
+    {"text": "😂😂王芳去北京", "label": [[2, 4, "X"], [5, 7, "X"]]},
+    {"text": "😂😂李雷去重庆", "label": [[2, 4, "X"], [5, 7, "X"]]},
+]
+SEVERAL = [{"text": "王去", "label": [[0, 0, "X"]]}, {"text": "😂去王", "label": [[2, 2, "X"]]}]
+
+
+@pytest.mark.filterwarnings("ignore:.*W163")
+@pytest.mark.parametrize(
+    ("records", "found"),
+    [(DIFFERENT, [[], ["王芳", "北京"], ["李雷", "重庆"]]), (SEVERAL, [["王"], ["王"]])],
+)
+def test_records_that_count_differently(
+    tmp_path: Path, records: list[object], found: list[list[str]]
+) -> None:
+    """Or in which two ways fit. With repairs, the way that fits best counts."""
+    with pytest.raises(ValueError, match=r"F128.*\(line 1\) is .*\(line 2\) is "):
+        read(tmp_path, *records)
+    sentences = read(tmp_path, *records, repair=True)
+    assert [["".join(s.units[a:b]) for a, b, _ in s.entities] for s in sentences] == found
 
 
 @pytest.mark.parametrize(
@@ -177,26 +224,13 @@ def test_what_can_not_be_placed_is_unknown(
     assert summary.repairs.total() == 1
 
 
-CHINESE = [("王芳昨天去了北京。", "王芳", "北京"), ("记者，李雷", "记者", "李雷")]
-ENGLISH = [("Ann left New York.", "Ann", "New York")] * 3
-
-
-@pytest.mark.parametrize("texts", [CHINESE * 5, ENGLISH])
-@pytest.mark.parametrize("shift", [-1, 0, 1])
-def test_shifted_offsets_without_surfaces_are_warned_of(
-    tmp_path: Path, texts: list[tuple[str, ...]], shift: int, recwarn: pytest.WarningsRecorder
-) -> None:
-    """Entities would start or end with punctuation, or within a word."""
-    records = []
-    for text, *names in texts:
-        text = f"“{text}”"
-        places = [text.index(name) + shift for name in names]
-        spans = [[at, at + len(name), "X"] for at, name in zip(places, names, strict=True)]
-        records.append({"text": text, "label": spans})
-    read(tmp_path, *records)
-    messages = [str(warning.message) for warning in recwarn]
-    assert len(messages) == bool(shift)
-    assert all("[W162]" in message and "entities start or end" in message for message in messages)
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_shifted_offsets_are_warned_of(tmp_path: Path, shift: int) -> None:
+    """Entities start or end within words, or with punctuation."""
+    text = "昨天，王芳去了北京，李雷去了重庆。"
+    places = [(text.index(name) + shift, "X") for name in ("王芳", "北京", "李雷", "重庆")]
+    with pytest.warns(UserWarning, match=r"W162.*c\.json: [34] of 4 entities start or end"):
+        read(tmp_path, {"text": text, "label": [[at, at + 2, label] for at, label in places]})
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -209,10 +243,22 @@ def test_the_longest_of_overlapping_entities_are_kept(
     for entity in sorted(found, key=lambda e: (e.start - e.end, e.start)):
         if all(entity.end <= other.start or other.end <= entity.start for other in kept):
             kept.append(entity)
-    (sentence,) = read(tmp_path, {"text": "好" * 27, "label": found}, repair=True)
+    marks = [
+        {"start": a, "end": b, "label": label, "text": "好" * (b - a)} for a, b, label in found
+    ]
+    (sentence,) = read(tmp_path, {"text": "好" * 27, "entities": marks}, repair=True)
     assert sentence.entities == sorted(kept)
     dropped = {i for each in {*found} - {*kept} for i in range(each.start, each.end)}
     assert {*sentence.unknown} == dropped
+
+
+def test_an_entity_with_two_labels(tmp_path: Path) -> None:
+    record = json.dumps({"text": TEXT, "entities": [{**VALUE, "labels": ["LOC", "ORG"]}]})
+    with pytest.raises(ValueError, match=r"F109.*ORG .* LOC"):
+        convert(tmp_path, record)
+    docs, summary = convert(tmp_path, record, repair=True)
+    assert entities(docs[0]) == [("重庆", "LOC")]
+    assert summary.repairs == {"second label dropped": 1}
 
 
 # Arrays
@@ -242,6 +288,6 @@ def test_a_damaged_array_is_an_error(tmp_path: Path, text: str) -> None:
 
 
 def test_a_record_of_an_array_is_named(tmp_path: Path) -> None:
-    text = json.dumps([{"text": "好", "label": []}, {"text": "好", "label": [[0, 2, "X"]]}])
+    text = json.dumps([{"text": "好", "label": []}, {"text": "好", "label": [[0, 9, "X"]]}])
     with pytest.raises(ValueError, match=r"F107.*corpus, line of record 2: the X entity"):
         convert(tmp_path, text)

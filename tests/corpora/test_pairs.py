@@ -54,6 +54,7 @@ def test_labels(
     ("text", "form"),
     [
         ("\ufeff甲\t乙\t1\r\n\r\n", "pairs-tsv"),
+        ('"\ufeff甲","\ufeff乙",1', "pairs-csv"),
         ("7\t甲\t乙\t1\n", "pairs-tsv"),
         ("id\tlabel\tsentence1\tsentence2\n5\t1\t甲\t乙\n", "pairs-tsv"),
         ("甲,乙,1\n", "pairs-csv"),

@@ -30,6 +30,16 @@ def test_json_and_lines(tmp_path: Path) -> None:
     assert texts(tmp_path, text, "lines") == ["New York, 3 May", "两  个空格", "（注）□"]
 
 
+@pytest.mark.parametrize("title", ["登鹳雀楼:", "登鹳雀楼:王之涣：", "咏史、其一（并序）:"])
+def test_lines_with_titles(tmp_path: Path, title: str) -> None:
+    """Each is a poem; elsewhere a colon stands for a lost character."""
+    lines = [f"{title}{TOWER}", f"春晓:{SPRING}", ":山。", "空山不见人，"]
+    expected = [TOWER, SPRING, "山。", "空山不见人，"]
+    assert texts(tmp_path, "\n".join(lines)) == expected
+    with pytest.raises(ValueError, match=r"F170.*line 2: .*':'"):
+        texts(tmp_path, "\n".join([*lines[:1], "春眠不觉晓，处处闻:鸟。", *lines[1:]]))
+
+
 def test_lines_without_punctuation_get_that_of_a_form(tmp_path: Path) -> None:
     """It is what the generator writes, so that training has to have it, too."""
     assert texts(tmp_path, TOWER.replace("，", "\n").replace("。", "\n")) == [TOWER]

@@ -1,12 +1,14 @@
 """The real corpora, where they are at hand: all is read, and their defects are the known ones."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from published import CORPORA
 
-from spacy_flat.corpora import ConvertOptions, convert_file
+from spacy_flat.corpora import ConvertOptions, Summary, convert_file
+from spacy_flat.corpora.offsets import read_offsets
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -51,3 +53,19 @@ def test_counts(tmp_path: Path, name: str, part: str) -> None:
     summary = convert_file(path, tmp_path / "corpus.spacy", options)
     assert (summary.docs, sum(summary.labels.values())) == COUNTS[name, part]
     assert summary.repairs == REPAIRS.get((name, part), {})
+
+
+@pytest.mark.filterwarnings("ignore:.*W163")
+@pytest.mark.parametrize("inclusive", [0, 1])
+@pytest.mark.parametrize("emoji", [1, 2])  # units
+def test_what_tools_write(tmp_path: Path, emoji: int, inclusive: int) -> None:
+    """Offsets without texts in characters or UTF-16, with either ends."""
+    sentences = [*read_offsets(path_of("cluener", "dev"), Summary(repair=True))]
+    records = []
+    for units, entities, _ in sentences:
+        spans = [[a + emoji, b + emoji - inclusive, label] for a, b, label in entities]
+        records.append(json.dumps({"text": "".join(["😂", *units]), "label": spans}) + "\n")
+    (tmp_path / "c.json").write_text("".join(records), "utf-8")
+    found = read_offsets(tmp_path / "c.json", Summary())
+    expected = [[(a + 1, b + 1, label) for a, b, label in each.entities] for each in sentences]
+    assert [each.entities for each in found] == expected

@@ -119,20 +119,27 @@ def test_a_pipeline_without_our_components(tmp_path: Path, monkeypatch: pytest.M
     assert page(monkeypatch, str(tmp_path / "blank")).error[0].value.startswith("[F166]")
 
 
-def test_the_command_serves_the_page(released: str) -> None:
-    """Until it ends. Streamlit's own health check answers."""
+@pytest.mark.parametrize("browser", [True, False])
+def test_the_command_serves_the_page(released: str, tmp_path: Path, browser: bool) -> None:
+    """Until it ends, also where Streamlit never ran and nobody can answer its questions.
+    Streamlit's own health check answers."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     folder, name = os.path.split(released)
-    command = [sys.executable, "-m", "spacy", "flat", "demo", name, "--no-browser"]
-    environment = {**os.environ, "HOME": released}
-    server = subprocess.Popen([*command, "--port", str(port)], cwd=folder, env=environment)
+    command = [sys.executable, "-m", "spacy", "flat", "demo", name, "--port", str(port)]
+    command += ["--no-browser"] * (not browser)
+    (opened := tmp_path / "opened").touch()
+    (tmp_path / "browser").write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
+    (tmp_path / "browser").chmod(0o700)
+    environment = {**os.environ, "HOME": str(tmp_path), "BROWSER": f"{tmp_path}/browser %s"}
+    server = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL)
     found = b""
-    while not found and server.poll() is None:
+    while (not found or (browser and not opened.read_text())) and server.poll() is None:
         time.sleep(0.5)
         with suppress(OSError):
             found = urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health").read()
     assert found == b"ok"
+    assert opened.read_text() == f"http://127.0.0.1:{port}\n" * browser
     server.terminate()
     server.wait(20)
     with pytest.raises(OSError, match="refused"):

@@ -307,6 +307,12 @@ def test_update_adds_and_overwrites_what_the_file_gives(tmp_path: Path):
     ]
 
 
+def test_update_needs_a_path() -> None:
+    for words in (["重庆"], {"重庆": "LOC"}, None):
+        with pytest.raises(TypeError, match=r"F049.*lexicon\.add"):
+            Lexicon().update(words)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("words", [["重庆", "上海"], "重庆", None, {"重庆"}])
 def test_temporary_words_have_types(words: Any) -> None:
     with pytest.raises(TypeError, match="F048"), lexicon_of("重庆").with_words(words):

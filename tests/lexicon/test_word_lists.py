@@ -25,7 +25,7 @@ def test_any_prefix_of_word_frequency_type(path: Path):
 
 def test_a_user_dictionary_of_jieba(path: Path):
     path.write_text(
-        "人和药店 10 nt\n重庆 3\n云计算  5\r\n\n台中\n凱特琳 nz\n"
+        "人和药店 10 nt\r重庆 3\r云计算  5\r\n\n台中\n凱特琳 nz\n"
         "Edu Trust认证 2000\n好用 3.5 机构\n创新办 3 i\n上海 市\t4\n",
         "utf-8",
     )
@@ -43,6 +43,18 @@ def test_a_user_dictionary_of_jieba(path: Path):
     lexicon = Lexicon()
     assert lexicon.update(path) == 9
     assert "人和药店" in lexicon
+
+
+def test_a_user_dictionary_of_words_with_spaces(path: Path):
+    path.write_text("Edu Trust认证 2000\nVisual Studio 3 nz\n凱特琳\n", "utf-8")
+    assert [entry[:3] for entry in read_words(path)] == [
+        ("Edu Trust认证", 2000, ""),
+        ("Visual Studio", 3, "nz"),
+        ("凱特琳", -1, ""),
+    ]
+    path.write_text("重庆\nEdu Trust认证 2000\n北京\n", "utf-8")
+    with pytest.raises(ValueError, match=r"F035.*line 2.*'Edu Trust认证 2000'"):
+        read_words(path)
 
 
 @pytest.mark.parametrize(

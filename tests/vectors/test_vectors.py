@@ -15,7 +15,7 @@ from spacy.vectors import Vectors
 from spacy_flat.vectors import TextVectors, VectorFile, read_vectors
 
 # Any character but the two that the format is made of; a number at a word's end would be ambiguous.
-KEYS = st.text(st.characters(exclude_characters="\n ", codec="utf-8"), min_size=1).map(
+KEYS = st.text(st.characters(exclude_characters="\r\n ", codec="utf-8"), min_size=1).map(
     lambda key: f"词{key}"
 )
 
@@ -34,7 +34,7 @@ def check(vectors: TextVectors, keys: list[str], rows: list[list[float]]) -> Non
 @pytest.mark.parametrize("header", ["", "2 3\n"])
 def test_with_and_without_header(path: Path, header: str):
     # word2vec ends lines with a space
-    path.write_text(f"{header}重庆 1 -2.5 3e-2\r\n北 京 4 5 6 \n", "utf-8-sig", newline="")
+    path.write_text(f"{header}重庆 1 -2.5 3e-2\r北 京 4 5 6 \n", "utf-8-sig", newline="")
     check(read_vectors(str(path)), ["重庆", "北 京"], [[1, -2.5, 0.03], [4, 5, 6]])
 
 
