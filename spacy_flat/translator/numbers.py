@@ -12,7 +12,9 @@ from .names import Placeholder
 FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−＄￥￡", "0123456789.%--$¥£")
 DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
+PAST = {"半": 30, "一刻": 15, "1刻": 15, "三刻": 45, "3刻": 45}  # an hour
 MAX_LENGTH = 24  # of a numeral with Chinese characters
+MOST = 10**12  # of 万 and of 亿, and before 点
 LARGE = {10**12: "trillion", 10**9: "billion", 10**6: "million"}
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August"),
@@ -34,7 +36,7 @@ THINGS = MONEY | _table(
 )
 TENTHS = _table(
     "个半小时 hours, 个半月 months, 个半星期 weeks, 年半 years, 天半 days, 岁半 years old, "
-    "米 meters, 块 yuan"
+    "米 meters"
 )
 CHAPTERS = _table("章 Chapter, 节课 Lesson, 节 Section, 课 Lesson, 页 page, 集 Episode")
 NEIGHBOURS = "一二三四五六七八九 一两三 三五"  # 五六年 is five to six years
@@ -43,19 +45,37 @@ MEASURES = "个位名人岁年天日周小分秒米公英斤吨克里度倍次�
 
 _HAN = "零〇一二两三四五六七八九"
 _ANY = rf"[{_HAN}十百千万亿\d]"
-_NUMBER = rf"({_ANY}(?:{_ANY}|点(?={_ANY})|[.,](?=\d)){{0,24}})"  # as long as possible
-_SMALL = rf"(\d{{1,2}}|[{_HAN}十]{{1,3}})"  # such as a day
-_YEAR = rf"(\d{{4}}|[{_HAN}]{{4}})年"
-_NOON = "(上午|早上|清晨|凌晨|中午|下午|傍晚|晚上)"
-_START = rf"(?<![A-Za-z])(?<!\d[.,:/~-])(?<!{_ANY})(?<![第几数之])"
-_END = rf"(?!{_ANY}|点{_ANY}|[.:]\d)"
+_MORE = rf"(?:{_ANY}|点(?={_ANY})|[.,](?=\d)){{0,24}}"  # as long as possible
+_NUMBER, _SHARE = rf"([{_HAN}十\d]{_MORE})", rf"({_ANY}{_MORE})"
+_DIGIT = rf"[{_HAN}\d]"
+_SMALL = rf"(\d{{1,2}}|[{_HAN}十]{{1,3}}|[零〇]\d)"  # such as a day
+_YEAR = rf"({_DIGIT}{{4}})年"
+MORNINGS = ("凌晨", "清晨", "早上", "上午")
+_NOON = f"({'|'.join(MORNINGS)}|中午|下午|傍晚|晚上)"
+_DASHES = "~～〜—–-"
+_TO = f"[到至{_DASHES}]"
+_OTHER = "拾佰仟萬億兆"  # characters of numerals that aren't read
+_START = (
+    rf"(?<![A-Za-z第几数之{_OTHER}])(?<!{_ANY})(?<!\d[.,:/])(?<!{_ANY}[点點又{_DASHES}])"
+    r"(?!(?<=\.)\d|(?<=\d[ ，])\d{3}(?!\d))"  # 1，234 may be one number
+)
+_END = rf"(?!{_ANY}|[点點]{_ANY}|[.,:]\d|，\d{{3}}(?!\d)|[几幾]|[多余]?[十百千万亿{_OTHER}])"
+_SINGLE = rf"(?!{_TO}{_ANY}+(?!{_ANY}|分之|下))"  # not the first of two: 百分之三到五
 _DEGREES = "(?:%|℃|°C?)?"
-_MINUTES = rf"{_SMALL}分|(\d\d|[二三四五]?十[一二三四五六七八九]?){_END}"
 _CURRENCY, _THING = "|".join(MONEY), "|".join(THINGS)
+_MINUTES = (
+    rf"{_SMALL}分(?!之|钟)(?:{_SMALL}秒)?"
+    rf"|([0-5]\d|[二三四五]?十[一二三四五六七八九]?){_END}(?:分钟|(?!{_CURRENCY}|[块倍米公度分]))"
+)
 _UNIT = "([百千万亿]+)"
 _FEW = _HAN[2:]
 _PRICE_END = r"(?=[的了吗吧呢一]|\W|$)"
+_WHOLE = rf"(?!分之|个亿|米{_DIGIT}{_PRICE_END}|[{MEASURES}]半(?![天夜价]))"  # 十二个半 is 12.5
 _SIGNED = r"(?:(?<![\w)])|(?<=[是到至为温约达低高损]))"
+
+_THOUSANDS = re.compile("(?<![０-９])[０-９]{1,3}(?:，[０-９]{3})+(?![０-９])")
+_ARABIC = re.compile(r"(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?")
+_WITH_POINT = re.compile(rf"([^点.]+)点((?!.*两){_DIGIT}+)([百千]?[万亿]*)")
 
 # Words in Latin letters and numbers, with marks within: 3.14, 10:30, New York, tom@example.com.
 # All languages write these alike.
@@ -68,16 +88,18 @@ PART_OF_NUMERAL = re.compile(r"(?<=[十百千万亿])\d[\d.,]*|\d[\d.,]*(?=[多�
 
 def numbers(text: str) -> list[Placeholder]:
     """The numbers that English writes otherwise, in order. Leaves out numerals that aren't one
-    number as a whole, and Chinese ones without anything that they count."""
+    number as a whole, with what they are a part of, such as an impossible date, and Chinese ones
+    without anything that they count."""
     found: list[Placeholder] = []
     taken = bytearray(len(text))
     text = half_width(text)
     for rule, write in RULES:
         for match in rule.finditer(text):
             start, end = match.span()
-            if not any(taken[start:end]) and (written := write(*match.groups())):
-                found.append(Placeholder(start, end, written))
-                taken[start:end] = b"1" * (end - start)
+            if not any(taken[start:end]):
+                if written := write(*match.groups()):
+                    found.append(Placeholder(start, end, written))
+                taken[start:end] = b"1" * (end - start)  # so that no part of it is read
     return sorted(found, key=lambda number: number.start)
 
 
@@ -91,44 +113,56 @@ def latin_words(text: str) -> Iterator[Placeholder]:
 
 def half_width(text: str) -> str:
     """A text of the same length with digits, and marks between them, as English has them."""
+    text = _THOUSANDS.sub(lambda number: number[0].replace("，", ","), text)
     return re.sub(r"(?<=\d)：(?=\d)", ":", text.translate(FULL_WIDTH))
 
 
-def value(numeral: str) -> Decimal | None:
-    """1.5万 → 15000, 三百五 → 350; None if it isn't one number."""
-    if re.fullmatch(r"\d[\d,]*(\.\d+)?", numeral):
+def value(numeral: str, has_tenths: bool = True) -> Decimal | None:
+    """1.5万 → 15000, 三百五 → 350; None if it isn't one number.
+
+    has_tenths: whether a last digit may count tenths of the unit before it, as in 三百五.
+    """
+    if _ARABIC.fullmatch(numeral):
         return Decimal(numeral.replace(",", ""))
-    if len(numeral) > MAX_LENGTH:
-        return None
     if numeral in DIGITS:
         return Decimal(DIGITS[numeral])
-    if parts := re.fullmatch(rf"(.+)点([{_HAN}\d]+)([百千万亿]*)", numeral):
+    if len(numeral) > MAX_LENGTH:
+        return None
+    if parts := _WITH_POINT.fullmatch(numeral):
         whole, tenths, units = parts.groups()
-        number = value(whole)
-        if number is not None:
-            number = Decimal(f"{number}.{_digits(tenths)}")
-            for unit in units:
-                number *= UNITS[unit]
+        number = value(whole, False)
+        if number is None or number >= MOST:
+            return None
+        number = Decimal(f"{number:f}.{_digits(tenths)}")
+        for unit in units:
+            number *= UNITS[unit]
         return number
     for unit, size in UNITS.items():
         if unit in numeral:
             left, _, right = numeral.partition(unit)
-            many = value(left) if left or unit != "十" else Decimal(1)
-            rest = _rest(right, size)
-            if many is None or rest is None or (many % 1 and right) or (size < 10**4 and many > 9):
+            many = value(left, False) if left or unit != "十" else Decimal(1)
+            rest = _rest(right, size, has_tenths)
+            if many is None or rest is None or not 0 < many < (10 if size < 10**4 else MOST):
+                return None
+            if (many % 1 and (right or size == 10)) or re.match(r"0\d|两十", numeral):
                 return None
             return many * size + rest
     return None
 
 
-def _rest(numeral: str, size: int) -> Decimal | None:
-    """The value of what follows a unit; a last digit counts tenths of it (三百五)."""
+def _rest(numeral: str, size: int, has_tenths: bool) -> Decimal | None:
+    """The value of what follows a unit."""
     if not numeral:
         return Decimal(0)
-    if numeral in DIGITS and size > 10:
-        return Decimal(DIGITS[numeral] * size // 10)
-    found = value(numeral[numeral[0] in "零〇" :])
-    return found if found is not None and found < size else None
+    plain = numeral.lstrip("零〇")
+    found = value(plain, has_tenths)
+    if found is None or not 0 < found < size or len(numeral) > len(plain) + 1 or plain[-1] == "两":
+        return None
+    if len(numeral) == 1 and found < 10 < size:
+        return found * size / 10 if has_tenths else None
+    # 2亿50 may be 2亿50万, and 1万05 10,500.
+    least = 0 if plain != numeral else max(size / 10, 100) if found % 1 else size / 100
+    return None if plain.isascii() and (plain[0] == "0" or found < least) else found
 
 
 def spelled(numeral: str) -> str:
@@ -159,22 +193,50 @@ def _date(year: str | None, month: str, day: str = "") -> str:
     return f"{written}{',' * bool(day)} {y}" if y else written
 
 
-def _time(noon: str | None, hour: str, half: str | None, *minutes: str | None) -> str:
+def _months(first: str, last: str) -> str:
+    months = _date("", first), _date("", last)
+    return " to ".join(months) if all(months) else ""
+
+
+def _time(
+    noon: str | None,
+    hour: str,
+    half: str | None,
+    minute: str | None,
+    second: str | None,
+    minute_alone: str | None,
+) -> str:
     """Hours alone are times only with 整 or a time of the day."""
-    at, given = value(hour), next(filter(None, minutes), "")
-    past = {"半": 30, "一刻": 15, "三刻": 45}.get(half or "", _rest(given, 60))
-    if at is None or past is None or at > 24 or past > 59 or not (noon or half or given):
+    at, past, more = value(hour), _sixtieths(minute or minute_alone), _sixtieths(second)
+    past = PAST.get(half or "", past)
+    if at is None or past is None or more is None or not (noon or half or minute or minute_alone):
         return ""
-    written = f"{at}" if noon and not past else f"{at}:{int(past):02}"
-    return _with_noon(noon, written) if noon and at <= 12 else written
+    written = f"{at}" if noon and not past and at <= 12 else f"{at}:{past:02}"
+    return _with_noon(noon, f"{written}:{more:02}" if second else written)
 
 
-def _with_noon(noon: str, time: str) -> str:
-    """11 at noon (中午) is before it, 12 to 4 in the evening (晚上) after midnight."""
-    hour = int(time.split(":")[0])
-    is_late = noon in ("下午", "傍晚") or (noon == "中午" and hour not in (10, 11))
-    is_late = is_late or (noon == "晚上" and 5 <= hour < 12)
-    return f"{time} {'p.m.' if is_late else 'a.m.'}"
+def _sixtieths(numeral: str | None) -> int | None:
+    """零5 and 05 → 5"""
+    number = value((numeral or "").lstrip("零〇0") or "0")
+    return int(number) if number is not None and number < 60 else None
+
+
+def _with_noon(noon: str | None, time: str) -> str:
+    """11 at noon (中午) is before it, 12 to 4 in the evening (晚上) after midnight; "" for what is
+    no time, and from one half of a day to the other."""
+    written, last = set(), -1
+    for each in re.split(f"[{_DASHES}]", time):
+        hour, minute = map(int, f"{each}:0".split(":")[:2])
+        is_whole_day = noon is None or (hour > 12 and noon not in MORNINGS)
+        is_late = noon in ("下午", "傍晚") or (noon == "中午" and hour not in (10, 11))
+        is_late = is_late or (noon == "晚上" and 5 <= hour < 12)
+        written.add("" if is_whole_day else " p.m." if is_late else " a.m.")
+        at = 60 * (hour if is_whole_day else hour % 12) + minute
+        is_wrong = hour > (24 if is_whole_day else 12) or (hour == 12 and noon in MORNINGS[1:])
+        if is_wrong or minute > 59 or at > 24 * 60 or at <= last:
+            return ""
+        last = at
+    return time + written.pop() if len(written) == 1 else ""
 
 
 def _fraction(low: str, high: str, of: str | None) -> str:
@@ -202,8 +264,12 @@ def _ordinal(number: Decimal) -> str:
 
 def _century(numeral: str, tens: str | None) -> str:
     """20世纪90年代 → "the 1990s", 20世纪 → "the 20th century"."""
-    number = value(numeral) or Decimal(1)
-    return f"the {number - 1}{_digits(tens)}0s" if tens else f"the {_ordinal(number)} century"
+    number = value(numeral)
+    if not number:
+        return ""
+    if tens:
+        return f"the {number * 10 - 10 + int(_digits(tens))}0s"
+    return f"the {_ordinal(number)} century"
 
 
 def _with_tenths(numeral: str, unit: str, tenths: str = "5") -> str:
@@ -213,10 +279,19 @@ def _with_tenths(numeral: str, unit: str, tenths: str = "5") -> str:
 
 
 def _discount(share: str) -> str:
-    """八五折, 8.5折 → "15% off"; "" for 零折 and 10折."""
-    if share[0] in "零〇0" or share in ("10", "十"):
+    """八五折, 8.5折 → "15% off"; "" for 零折, 10折, and 七八折, which may be seven to eight."""
+    if share[0] in "零〇0" or share == "10" or (len(share) > 1 and share in NEIGHBOURS):
         return ""
-    return f"{100 - int(_digits(share).replace('.', '').ljust(2, '0'))}% off"
+    return f"{100 - int(re.sub('[点.]', '', _digits(share)).ljust(2, '0'))}% off"
+
+
+def _yuan(numeral: str, tenths: str | None, hundredths: str | None) -> str:
+    """十元三角八分, 十块三毛八 → "10.38 yuan"."""
+    if not (tenths or hundredths):
+        return _money(numeral)
+    number = value(numeral)
+    is_whole = number is not None and not number % 1
+    return f"{number:,f}.{_digits((tenths or '零') + (hundredths or ''))} yuan" if is_whole else ""
 
 
 def _money(numeral: str, currency: str = "元") -> str:
@@ -225,13 +300,15 @@ def _money(numeral: str, currency: str = "元") -> str:
 
 
 def _range(low: str, high: str, currency: str | None) -> str:
-    """3到5万 → "30,000 to 50,000". What 五十到一百万 begins with depends on the context."""
-    few = high.rstrip("百千万亿")
-    if few < high and low[-1] not in "百千万亿":
-        if (value(few) or 0) > (value(low) or 0):
-            low += high[len(few) :]
-        elif not low.isascii():
+    """3到5万 → "30,000 to 50,000". What 五十到一百万 and 五百到一千万 begin with depends on the
+    context."""
+    is_bare = not set(low) & set("百千万亿")
+    few = high.rstrip("百千万亿" if is_bare else "万亿")
+    if few < high:
+        is_less = (value(low) or 0) < (value(few) or 0)
+        if is_less != is_bare and not low.isascii():
             return ""
+        low += high[len(few) :] if is_less else ""
     return _formatted(f"{{}} to {{}} {MONEY[currency] if currency else ''}".rstrip(), low, high)
 
 
@@ -268,32 +345,34 @@ def _count(numeral: str, thing: str | None) -> str:
 _RULES: dict[str, Callable[..., str]] = {
     rf"{_START}(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
     rf"{_START}{_YEAR}{_SMALL}月": _date,
+    rf"{_START}(\d{{1,2}}){_TO}(\d{{1,2}})月": _months,
     rf"{_START}()(\d{{1,2}})月": _date,
-    rf"{_START}([{_HAN}]{{4}})(?=年)": _digits,
-    rf"{_START}(?!两){_SMALL}世纪(?:([{_HAN}\d])[十0]年代)?": _century,
-    rf"{_START}(\d{{2,4}}|[{_HAN}]十)年代": partial(_formatted, "{}s"),
-    rf"{_START}{_NOON}?{_SMALL}点(?:(半|[一三]刻|整)|{_MINUTES}|(?!{_ANY}))": _time,
-    rf"{_NOON}(\d+:\d\d(?:[-~]\d+:\d\d)?)": _with_noon,
+    rf"{_START}(?!\d{{4}})({_DIGIT}{{4}})(?=年)": _digits,
+    rf"{_START}(?!两){_SMALL}世纪(?:({_DIGIT})[十0]年代)?": _century,
+    rf"{_START}(\d{{1,3}}0|[{_HAN}]十)年代": partial(_formatted, "{}s"),
+    rf"{_START}{_NOON}?{_SMALL}点(?:(半|[一三13]刻|整)|{_MINUTES}|(?!{_ANY}))": _time,
+    rf"{_NOON}(\d+:\d\d(?:[{_DASHES}]\d+:\d\d)?)(?![\d:]|[{_DASHES}]\d)": _with_noon,
     rf"{_START}{_NUMBER}比{_NUMBER}{_END}(?![大小多少高低长短重轻贵])": partial(
         _formatted, "{}-{}"
     ),
-    rf"{_START}{_NUMBER}分之{_NUMBER}{_END}(的(?=\w))?": _fraction,
-    rf"第{_NUMBER}{_END}(?![-~到至])({'|'.join(CHAPTERS)})?": _nth,
-    rf"{_START}{_NUMBER}(?:到|至|[-~](?=[\d.]+{_UNIT[1:-1]})){_NUMBER}{_END}"
+    rf"{_START}{_SHARE}分之{_SHARE}{_END}{_SINGLE}(的(?=\w))?": _fraction,
+    rf"第{_NUMBER}{_END}(?!{_TO}|[、和或]{_ANY})({'|'.join(CHAPTERS)})?": _nth,
+    rf"{_START}{_NUMBER}(?:[到至]|[{_DASHES}](?=[\d.]+(?:{_UNIT[1:-1]}|{_CURRENCY}))){_NUMBER}{_END}"
     rf"(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
     rf"{_START}{_SMALL}([年天岁]半|个半(?:小时|月|星期))(?![年天夜载价工自决信数路])": _with_tenths,
-    rf"{_START}([1-3一二两三])(米)([{_HAN}\d]{{1,2}})(?![几多{MEASURES}]|{_ANY})": _with_tenths,
-    rf"{_START}{_NUMBER}(块)([{_HAN}\d])(?:[毛角]钱?)?{_PRICE_END}": _with_tenths,
-    rf"(?:打|(?<!波){_START})([{_HAN}\d]{{1,2}}|\d\.\d)折(?![扣叠磨腾合戏画页屏幕子])": _discount,
+    rf"{_START}([1-3一二两三])(米)({_DIGIT}{{1,2}})(?![几多{MEASURES}]|{_ANY})": _with_tenths,
+    rf"(?:打|(?<!波){_START})({_DIGIT}(?:[点.]?{_DIGIT})?)折"
+    r"(?![扣叠磨腾合戏画页屏幕子])": _discount,
     rf"{_START}((?:{_ANY}*[十百千万])?)([{_FEW}])([{_FEW}])([十百千万亿]*)(?!年[级代])"
     rf"(?:({_THING})|(?=[{MEASURES}]))": _neighbours,
+    rf"{_START}{_NUMBER}[元块](?:({_DIGIT})(?:[角毛]|(?<=块.)))?(?:[零〇]?({_DIGIT})(?(2)分?|分))?"
+    rf"(?![.,]\d)(?:钱|{_PRICE_END}|(?<=[角毛分])(?![钟之形洲铁]))": _yuan,
     rf"{_START}{_NUMBER}({_CURRENCY})": _money,
-    rf"{_START}{_NUMBER}块{_PRICE_END}": _money,
-    rf"零下{_NUMBER}{_END}": partial(_formatted, "-{}"),
-    rf"{_SIGNED}负{_NUMBER}{_END}(?=[度米层分]|\W|$)": partial(_formatted, "-{}"),
+    rf"零下{_NUMBER}{_END}{_SINGLE}": partial(_formatted, "-{}"),
+    rf"{_SIGNED}负{_NUMBER}{_END}{_SINGLE}(?=[度米层分]|\W|$)": partial(_formatted, "-{}"),
     rf"{_SIGNED}-(\d[\d.]*{_DEGREES}){_END}(?![A-Za-z-])": "-{}".format,
-    rf"{_START}{_NUMBER}[多余几]{_UNIT}?(?!{_ANY}|号)({_THING})?": _over,
-    rf"{_START}(\d[\d.,]*{_ANY}+){_END}({_THING})?": _count,
-    rf"{_START}{_NUMBER}{_END}(?!分之)(?:({_THING})|(?=[{MEASURES}]))": _count,
+    rf"{_START}{_NUMBER}[多余几]{_UNIT}?(?![{_OTHER}号]|{_ANY})({_THING})?": _over,
+    rf"{_START}(\d[\d.,]*{_ANY}(?:{_ANY}|[.,](?=\d))*){_END}{_WHOLE}({_THING})?": _count,
+    rf"{_START}{_NUMBER}{_END}{_WHOLE}(?:({_THING})|(?=[{MEASURES}]))": _count,
 }
 RULES = [(re.compile(pattern), write) for pattern, write in _RULES.items()]

@@ -1,0 +1,93 @@
+"""The values of numerals, and that no part of one is read alone, beside a slow reference: all
+spellings of a number."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import cache
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_flat.translator.numbers import numbers, value
+
+DIGITS = "零一二三四五六七八九"
+UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
+FULL_WIDTH = str.maketrans("0123456789.,", "０１２３４５６７８９．，")
+
+
+@cache
+def spellings(number: int, has_tenths: bool = True) -> set[str]:
+    """In Chinese and Arabic digits and both. has_tenths: also as 三百五 and 1万5."""
+    found = {str(number), f"{number:,}"}
+    if number < 10:
+        return found | {DIGITS[number], {0: "〇", 2: "两"}.get(number, DIGITS[number])}
+    for unit, size in UNITS.items():  # 0.5万 and 150万, but neither 0.005亿 nor 15千
+        if 10 < size <= 2 * number and (number < 10 * size or size >= 10**4):
+            found.add(f"{number / size:.12g}{unit}")
+    unit, size = next(each for each in UNITS.items() if number >= each[1])
+    many, rest = divmod(number, size)
+    heads = {each + unit for each in spellings(many, False) if unit not in each} - {"两十"}
+    if number < 20:
+        heads.add("十")
+    if not rest:
+        return found | heads
+    rests = spellings(rest, has_tenths) - {"两"}
+    # A single digit would count tenths, and 2亿50 may be 2亿50万.
+    ends = {each for each in rests if not each.isascii() or rest * 100 >= size}
+    if size > 10:
+        ends = {each for each in ends if len(each) > 1 or each == "十"}
+    ends |= {zero + each for zero in "零〇" for each in rests}
+    if has_tenths and size > 10 and rest * 10 % size == 0:
+        ends |= spellings(rest * 10 // size) - {"两"}
+    return found | {head + end for head, end in product(heads, ends)}
+
+
+def with_few_digits(digits: str, length: int) -> Iterator[int]:
+    for each in product(digits, repeat=length):
+        if length - each.count("0") <= 3:
+            yield int("".join(each))
+
+
+def test_all_short_numerals() -> None:
+    known = {each: number for number in with_few_digits("015", 8) for each in spellings(number)}
+    for length in (1, 2, 3, 4):
+        for numeral in map("".join, product("零一五十百千万15.", repeat=length)):
+            if not numeral.isascii():
+                assert value(numeral) == known.get(numeral), numeral
+
+
+@st.composite
+def spelled_numbers(draw: st.DrawFn) -> tuple[str, Decimal]:
+    """Of up to three digits that aren't 0, some with a 点."""
+    places = st.dictionaries(st.integers(0, 11), st.integers(1, 9), min_size=1, max_size=3)
+    number = sum(digit * 10**place for place, digit in draw(places).items())
+    tenths, written = draw(st.sampled_from([("0", ""), ("5", "点五"), ("05", "点零5")]))
+    numeral = draw(st.sampled_from(sorted(spellings(number, not written))))
+    if written and "." in numeral:
+        return numeral, Decimal(number)
+    return numeral + written, Decimal(f"{number}.{tenths}")
+
+
+@settings(max_examples=300, deadline=None)
+@given(spelled=spelled_numbers(), is_wide=st.booleans())
+def test_prices_in_all_spellings(spelled: tuple[str, Decimal], is_wide: bool) -> None:
+    numeral, number = spelled
+    text = f"有{numeral.translate(FULL_WIDTH) if is_wide else numeral}元"
+    (found,) = numbers(text)
+    assert (found.start, found.end) == (1, len(text))
+    amount, *size, _ = found.text.replace(",", "").split()
+    sizes = {"million": 10**6, "billion": 10**9, "trillion": 10**12}
+    assert Decimal(amount) * (sizes[size[0]] if size else 1) == number
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    numeral=st.text("零一五两十百千万亿15０萬", min_size=1, max_size=8),
+    thing=st.sampled_from(["元", "个人", "米", "折", "点", "分"]),
+    before=st.sampled_from(["有", "第", "零下", "百分之"]),
+)
+def test_no_part_is_read_alone(numeral: str, thing: str, before: str) -> None:
+    for found in numbers(before + numeral + thing):
+        assert found.start <= len(before)
+        assert found.end >= len(before + numeral)
