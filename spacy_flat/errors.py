@@ -319,6 +319,7 @@ class Warnings(metaclass=_Coded):
     texts = _read(r"""
 W001 The lexicon ignores {count} of the words: {words}. A word has 2 to {longest}
   characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF).
+W002 {path}: no words.
 W160 {path}: no entity has the labels {labels}, which --coarse declares, but only {found}.
 W162 {path}: {n} of {total} entities start or end within a word or with punctuation: {first}. If all
   are shifted, correct the offsets, which count characters from 0.

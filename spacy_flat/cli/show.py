@@ -35,6 +35,10 @@ def show(
             "--add", "-a", metavar="WORD=TYPE,...", help="Words to add to the lexicon first"
         ),
     ] = None,
+    lexicon: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE[=TYPE],...", help="Word lists to add to the lexicon first"),
+    ] = None,
     trust: Annotated[
         float | None,
         typer.Option(help="Trust of added words, from 0 (the network decides) to 1 (always)"),
@@ -59,6 +63,8 @@ def show(
     if not texts:
         raise ValueError(Errors.F137)
     nlp = load_on_device(model, device)
+    for path, _, type_ in (each.partition("=") for each in several(lexicon)):
+        able(nlp, model, "lexicon", LEXICON).lexicon.update(path, type=type_, trust=trust)
     add_words(nlp, model, several(added), trust)
     for _, pipe in nlp.pipeline:
         if hasattr(pipe, "confidence"):

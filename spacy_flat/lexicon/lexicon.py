@@ -14,9 +14,11 @@ import numpy as np
 
 from ..errors import Errors, Warnings
 from ..text.units import Simplifier
+from ..util.messages import logger
 from ..util.options import require_number, require_string
 from ..vectors.files import FLOAT32_MAX
 from . import storage
+from .evidence import ListReport, weigh
 from .snapshot import PIECE, Matches, Snapshot
 from .word_lists import ADDED, NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 
@@ -49,6 +51,7 @@ class Lexicon:
     ) -> None:
         self._lock = Lock()
         self._advised: Sequence[str] | None = None  # types, if no others may be added
+        self._labels: Sequence[str] = ()
         empty = Snapshot(ignore_case, Simplifier(simplified))
         self._snapshot = empty.filled(map(_checked, entries))
 
@@ -150,19 +153,45 @@ class Lexicon:
         """
         return self._insert(self._entries(words, type, frequency, trust))
 
-    def update(self, path: str | Path, *, type: str = "", trust: float | None = None) -> int:
+    def update(
+        self, path: str | Path, *, type: str = "", trust: float | None = None, strict: bool = False
+    ) -> int:
         """Add the words of a file (see `read_words`). Returns how many words are new or changed.
 
         In a trained pipeline's lexicon, its types may follow a word after a space (`人和药店 ORG`).
-        Words already known get the types, frequencies and trust that are given. Without a trust,
-        the component's own setting counts, since a long list has ordinary words, too. Otherwise
-        warns and raises as `add` and `read_words`.
+        Words already known get the types, frequencies and trust that are given.
+
+        Without a trust, a list is evidence: a word with a label as type counts as a name, with the
+        component's own setting of trust, where it is rarer by chance than a name of such a long
+        list is; others stay as they are. The log says which, as `check` does.
+
+        strict: damaged lines are errors, even a few of many.
+
+        Otherwise warns and raises as `add` and `read_words`.
         """
+        entries, report = self._read(path, type, trust, strict)
+        logger.info(report)
+        return self._insert(entries)
+
+    def check(self, path: str | Path, *, type: str = "", strict: bool = False) -> ListReport:
+        """What `update` would do with a file: how many words it has, which of them would not count
+        as names, and which lines are damaged or look like no name. Raises as `update`."""
+        return self._read(path, type, None, strict)[1]
+
+    def _read(
+        self, path: str | Path, type: str, trust: float | None, strict: bool
+    ) -> tuple[Sequence[Entry], ListReport]:
         self._check_types([type])
-        trust = _trust(trust)
+        report, labels = ListReport(path), self._labels
         # A type of one letter may well be the end of a word.
         types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
-        return self._insert(read_words(path, type=type, trust=trust, known_types=types))
+        entries = read_words(
+            path, type=type, trust=_trust(trust), known_types=types, damaged=report.damaged
+        ).entries
+        if strict and report.damaged:
+            raise ValueError(report.damaged[0])
+        report.n_words = len(entries)
+        return (weigh(entries, self.snapshot, labels, report) if trust is None else entries), report
 
     def remove(self, words: Iterable[str]) -> int:
         """Remove words. They keep their ids. Returns the number of known words.
@@ -181,10 +210,12 @@ class Lexicon:
             self._snapshot = replace(self._snapshot, type_names=names)
         return [names.index(type) for type in types]
 
-    def close_types(self, advised: Sequence[str]) -> None:
-        """Make `add` and `update` reject new types, except the advised ones, which the error
-        lists."""
-        self._advised = advised
+    def close_types(self, advised: Sequence[str], labels: Sequence[str] = ()) -> None:
+        """Make `add` and `update` reject new types, except the advised ones, which the error lists.
+
+        labels: types that are labels of the component.
+        """
+        self._advised, self._labels = advised, labels
 
     def simplify(self, simplifier: Simplifier) -> None:
         """From now on, find words in simplified characters in traditional ones, too."""

@@ -193,9 +193,9 @@ class Snapshot:
         new: dict[str, Entry] = {}
         known: dict[int, Entry] = {}
         for word, entry in self._usable(entries, ignored).items():
-            id = self.exact_id(word)
-            if id < 0:
-                id, word = self._other_spelling(word), self.simplifier(word)
+            if (id := self.exact_id(word)) < 0:
+                simplified = self.simplifier(word)
+                id, word = self._other_spelling(word, simplified), simplified
             if id < 0:
                 new.setdefault(word, entry)
             else:
@@ -214,11 +214,13 @@ class Snapshot:
                 ignored.append(entry.word)
         return usable
 
-    def _other_spelling(self, word: str) -> int:
+    def _other_spelling(self, word: str, simplified: str) -> int:
         """The id of a word that is this one in another spelling, or -1."""
-        simplified = self.simplifier(word)
-        ids = self._folded_ids.get(_fold_case(word)) or self._folded_ids.get(_fold_case(simplified))
-        return self.exact_id(simplified) if ids is None else ids[0]
+        if _HAS_CASE.search(word):
+            for form in (word, simplified):
+                if ids := self._folded_ids.get(_fold_case(form)):
+                    return ids[0]
+        return -1 if simplified == word else self.exact_id(simplified)
 
     def remove(self, words: Iterable[str]) -> tuple[Snapshot, int]:
         """Remove words in all their spellings. Returns also how many were known."""

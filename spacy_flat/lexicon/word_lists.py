@@ -3,16 +3,17 @@ They are registered under `@readers`."""
 
 import math
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import distribution
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import Errors
-from ..util.files import read_text_lines
+from ..errors import Errors, Warnings
+from ..util.files import decode, read_lines
+from ..util.messages import counted, logger
 from ..util.options import require_installed
 from ..vectors import read_vectors
 
@@ -23,7 +24,9 @@ NOT_ENTITY = "not_entity"  # the type of words that must not become entities
 
 # Lines of a word list that show which form it has.
 FIRST_LINES = 100
+MAX_DAMAGED = 0.01  # share of lines; more are another format
 
+_MARKS = re.compile(r"[\s,]")
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 # Not 1,2-二氯乙烷, N,N-二甲基甲酰胺 or Washington, D.C.
 _COMMA_COLUMNS = re.compile(r"[^,\t]*(?:[^\x00-\x7f] *, *|[^,\d\s],)[\w.]*(?:, *\w+)?")
@@ -77,7 +80,12 @@ def words(path: Path, type: str = "", trust: float | None = None) -> WordList:
 
 
 def read_words(
-    path: str | Path, *, type: str = "", trust: float = UNSET, known_types: Sequence[str] = ()
+    path: str | Path,
+    *,
+    type: str = "",
+    trust: float = UNSET,
+    known_types: Sequence[str] = (),
+    damaged: list[str] | None = None,
 ) -> WordList:
     """Read a UTF-8 word list, plain, .gz or .xz, with lines `word[TAB frequency[TAB type]]`.
 
@@ -89,28 +97,41 @@ def read_words(
     type: type of words that have none in the file.
     trust: of all words.
     known_types: types that may follow a word without a frequency.
+    damaged: gets the errors of single lines, unless more than one in a hundred have some. By
+        default they are logged.
 
-    Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
-    frequency (F007), too many columns (F008), and columns separated by spaces (F035) or commas
-    (F045). Raises TypeError for something else than a path (F049). File errors as in
-    `read_text_lines`.
+    Warns (W002) of a file without a word. Raises ValueError naming file and line for a wrong
+    encoding (F004), an empty word (F006), a bad frequency (F007), too many columns (F008), and
+    columns separated by spaces (F035) or commas (F045). Raises TypeError for something else than a
+    path (F049). File errors as in `read_lines`.
     """
     if not isinstance(path, str | PathLike):
         raise TypeError(Errors.F049.format(value=f"{path!r:.60}"))
-    path = Path(path)
+    path, errors = Path(path), list[ValueError]()
     spaced = _spaced_columns(known_types)
-    user = _user_columns(known_types) if _is_user_dictionary(path, spaced) else None
+    lines = [(number, raw) for number, raw in read_lines(path) if raw.strip()]
+    user = _user_columns(known_types) if _is_user_dictionary(lines, spaced) else None
     found = []
-    for number, line in read_text_lines(path):
-        if not line.strip():
-            continue
+    for number, raw in lines:
         where = {"path": path, "line": number}
-        if user and "\t" not in line and (match := user.fullmatch(line.strip())):
-            word, frequency, type_after, type_alone = match.groups("")
-            own_type = type_after or type_alone
-        else:
-            word, frequency, own_type = _tab_columns(line, spaced, where)
-        found.append(Entry(word, _frequency(frequency, where), own_type or type, trust))
+        try:
+            line = decode(raw, path, number).lstrip("\ufeff")
+            if user and "\t" not in line and (match := user.fullmatch(line.strip())):
+                word, frequency, type_after, type_alone = match.groups("")
+                own_type = type_after or type_alone
+            else:
+                word, frequency, own_type = _tab_columns(line, spaced, where)
+            found.append(Entry(word, _frequency(frequency, where), own_type or type, trust))
+        except ValueError as error:
+            errors.append(error)
+    if len(errors) > MAX_DAMAGED * len(lines):
+        raise errors[0]
+    if not found:
+        warnings.warn(Warnings.W002.format(path=path), stacklevel=2)
+    if damaged is not None:
+        damaged += map(str, errors)
+    elif errors:
+        logger.warning("%s: left out %s: %s", path, counted(len(errors), "damaged line"), errors[0])
     return WordList(found)
 
 
@@ -158,16 +179,17 @@ def _user_columns(types: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(.*?\S)(?: +({_NUMBER})(?: +(\S+))?| +({names}))?")
 
 
-def _is_user_dictionary(path: Path, spaced: re.Pattern[str]) -> bool:
+def _is_user_dictionary(lines: Sequence[tuple[int, bytes]], spaced: re.Pattern[str]) -> bool:
     """Whether most of the first lines have columns separated by spaces."""
     # With a TAB at the end the spaces belong to the word.
-    filled = (line.strip(" ") for _, line in read_text_lines(path) if line.strip())
-    first = list(islice(filled, FIRST_LINES))
+    first = [raw.decode("utf-8", "replace").strip(" ") for _, raw in lines[:FIRST_LINES]]
     return 2 * sum(bool(spaced.fullmatch(line)) for line in first) > len(first)
 
 
 def _tab_columns(line: str, spaced: re.Pattern[str], where: dict[str, Any]) -> list[str]:
     """The three columns of a line. Raises ValueError (F006, F008, F035, F045)."""
+    if not _MARKS.search(line):  # most
+        return [line, "", ""]
     text = line.strip(" ")
     for columns, error in ((spaced, Errors.F035), (_COMMA_COLUMNS, Errors.F045)):
         if columns.fullmatch(text):

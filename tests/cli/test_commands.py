@@ -96,6 +96,10 @@ def test_show(mini_project: Path) -> None:
     output = said("show", model, "药店在重庆", "看书", *add)
     assert "0–1" in (mini_project / "lattice.svg").read_text("utf-8")
     assert "0–2 LOC 1.000 看书" in output
+    (names := mini_project / "names.txt").write_text("看书\n", "utf-8")
+    assert "0–2 LOC 1.000 看书" in said(
+        "show", model, "看书", "--lexicon", f"{names}=LOC", "--trust", 1
+    )
     message = failure("show", model, "王芳", "--add", "王芳=PERSON")
     assert "[F044] The pipeline doesn't know the type 'PERSON'. Choose one of: 'LOC'," in message
     assert "F341" in failure("show", model, "看书", "--add", "看书=LOC", "--trust", "2")

@@ -54,7 +54,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
             raise ValueError(Errors.F308.format(name=self.name))
         featuriser: LatticeFeaturiser = self.featuriser
         advised = dict.fromkeys([*self.known_labels, *featuriser.advised_types()])
-        featuriser.lexicon.close_types(list(advised))
+        featuriser.lexicon.close_types(list(advised), self.known_labels)
         return featuriser.lexicon
 
     def with_words(

@@ -74,7 +74,8 @@ class LatticeFeaturiser(SegmentFeaturiser):
         chars = self.characters(pieces, self.lexicon.snapshot.simplifier)
         found = self.words_in(pieces)
         if is_train and self.gazetteer is not None:
-            found = self.gazetteer.show_some(found, pieces, self.options.gazetteer_rate)
+            rates = self.options.gazetteer_rate, self.options.gazetteer_noise
+            found = self.gazetteer.show_some(found, pieces, *rates)
         words = Ragged(np.bincount(found.pop("texts"), minlength=len(pieces)), found)
         order = np.lexsort((words.counts, chars.counts))
         for rows in group_by_cost(order, chars.counts, words.counts, self.options.batch_size):

@@ -4,6 +4,9 @@ A general lexicon says little about entities, so a network trained only with it 
 later. In training, some of the corpus's entities are therefore in the lattice like a user's words:
 with their label as type, without a vector unless the lexicon has one, and wherever the name occurs,
 whether it is an entity there or not.
+
+Real word lists also hold ordinary words, and names of another type. With noise, words in training
+do, too, so that a type is a hint whose weight the network learns.
 """
 
 from collections import Counter
@@ -15,6 +18,8 @@ import numpy as np
 
 from ...lexicon import Entry, Lexicon
 from ...util.arrays import Ints
+
+MISTYPED, UNTYPED = 0.1, 0.2  # with noise, shares of the names with another type or none
 
 WordColumns = dict[str, Ints]
 """Lexicon words in texts, sorted by text, head and length: the number of the text, and the columns
@@ -55,9 +60,16 @@ class Gazetteer:
         """Load what `to_data` gave."""
         return cls(Lexicon.from_bytes(data["names"]), np.array(data["types"], dtype=np.int64))
 
-    def show_some(self, known: WordColumns, texts: Sequence[str], rate: float) -> WordColumns:
+    def show_some(
+        self, known: WordColumns, texts: Sequence[str], rate: float, noise: float = 0
+    ) -> WordColumns:
         """The words and some of the names that occur in the texts: at each call, another random
-        share of all names. A word that is both keeps its id and band and takes the name's type."""
+        share of all names. A word that is both keeps its id and band and takes the name's type.
+
+        noise: share of the other words to give the type of names.
+        """
+        if noise:
+            known = known | {"types": self._noisy(known["types"], noise)}
         shown = np.random.random(len(self.types)) < rate
         matches = self.names.match(texts)
         here = shown[matches.words]
@@ -66,7 +78,7 @@ class Gazetteer:
             "texts": matches.texts[here].astype(np.int64),
             "heads": starts,
             "lengths": matches.ends[here] - starts,
-            "types": self.types[words],
+            "types": self._noisy(self.types[words], noise) if noise else self.types[words],
         }
         order, name_order = _order(known), _order(names)
         is_known = np.isin(name_order, order)
@@ -77,6 +89,15 @@ class Gazetteer:
             name: np.concatenate([column, names[name][~is_known]])[merged]
             for name, column in (known | {"types": types}).items()
         }
+
+    def _noisy(self, types: Ints, noise: float) -> Ints:
+        """Types of words, some of them wrong or unknown."""
+        labels = np.unique(self.types)
+        is_name, draw = np.isin(types, labels), np.random.random(len(types))
+        wrong = draw < np.where(is_name, MISTYPED, noise)
+        noisy: Ints = np.where(wrong, np.random.choice(labels, len(types)), types)
+        noisy[is_name & (draw > 1 - UNTYPED)] = 0
+        return noisy
 
 
 def _order(words: WordColumns) -> Ints:

@@ -54,6 +54,13 @@ class LatticeOptions(SegmentOptions, UnitOptions):
         min=0,
         max=1,
     )
+    gazetteer_noise: float = option(
+        0.0,
+        "share of the other words that get a label as type during training, as in real word lists; "
+        "if above 0, some names also get another type or none, so that a type is only a hint",
+        min=0,
+        max=1,
+    )
 
 
 flat_options = options_factory(
@@ -62,5 +69,6 @@ flat_options = options_factory(
     *("embed_dropout", "lattice_dropout", "output_dropout", "r_drop"),
 )
 lattice_options = options_factory(
-    LatticeOptions, "gazetteer_rate", "min_freq", "max_length", "batch_size"
+    LatticeOptions,
+    *("gazetteer_rate", "gazetteer_noise", "min_freq", "max_length", "batch_size"),
 )

@@ -79,9 +79,11 @@ def test_an_update_shows_names_and_a_prediction_none(monkeypatch: pytest.MonkeyP
     rates: list[float] = []
     show_some = Gazetteer.show_some
 
-    def spy(own: Gazetteer, known: WordColumns, pieces: Sequence[str], rate: float) -> WordColumns:
+    def spy(
+        own: Gazetteer, known: WordColumns, pieces: Sequence[str], rate: float, noise: float
+    ) -> WordColumns:
         rates.append(rate)
-        return show_some(own, known, pieces, rate)
+        return show_some(own, known, pieces, rate, noise)
 
     monkeypatch.setattr(Gazetteer, "show_some", spy)
     nlp("重庆人和药店")
@@ -89,3 +91,18 @@ def test_an_update_shows_names_and_a_prediction_none(monkeypatch: pytest.MonkeyP
     nlp.update(examples_of(nlp)[:1])
     assert rates == [0.3]  # by default
     assert "李雷" in ner.model.attrs["featuriser"].gazetteer.names  # an entity of the examples
+
+
+def test_with_noise_a_type_is_a_hint() -> None:
+    mentions = [(f"名{number:03}", ("PER", "ORG")[number % 2]) for number in range(400)]
+    texts = ["药店开业".join(name for name, _ in mentions)]
+    found = encoder(1.0, mentions)
+    assert found.gazetteer is not None
+    nodes = found.gazetteer.show_some(found.words_in(texts), texts, 1.0, 0.1)
+    labels, given = dict(mentions), words(found, nodes, texts)
+    names = [(word, type) for word, type, _ in given if word in labels]
+    assert len(names) == 400
+    assert sum(type == "" for _, type in names) == pytest.approx(80, abs=35)
+    assert sum(type not in ("", labels[word]) for word, type in names) == pytest.approx(20, abs=18)
+    others = [type for word, type, _ in given if word not in labels]
+    assert sum(type in ("PER", "ORG") for type in others) == pytest.approx(80, abs=35)

@@ -1,0 +1,141 @@
+"""A word list as evidence: which of its words are likely to be names where they occur.
+
+Real lists hold ordinary words, such as 医院 in a list of places, and words that arise by chance
+from their neighbours, such as the village 和美 in 大疆和美的. A word counts as a name if it is
+rarer by chance than a name of the list is: the longer the list, the rarer each of its names.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..util.arrays import Float64s
+from ..util.messages import counted
+from .snapshot import Matches, Snapshot
+from .word_lists import Entry
+
+# How often the name of a list of N occurs, in powers of ten a character: that there are fewer
+# occurrences of each name in a longer list is clear, that it has more of what is none was fitted on
+# assets/kinds_dev with lists of 300 to 45,000 words.
+RATE, DECAY = -1.7, 1.5
+SURE = 2.0  # powers of ten between a name and chance from which a name has the component's trust
+
+_PROPER = ("nr", "ns", "nt", "nz")  # how jieba's types of names begin
+_NO_NAME = re.compile(r"[。！？；!?;@]|://|.{41}|^[\W\d年月日时分]*$", re.DOTALL)
+
+
+@dataclass
+class ListReport:
+    """What a word list holds.
+
+    n_words: all words, without damaged lines.
+    ordinary: words that aren't added or changed, since they are likely to be no name of their type.
+    no_names: words that look like none, and aren't added: dates, sentences, addresses.
+    damaged: what is wrong with each damaged line.
+    """
+
+    path: str | Path
+    n_words: int = 0
+    ordinary: list[str] = field(default_factory=list)
+    no_names: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        parts = [counted(self.n_words, "word")]
+        for count, words in (
+            ("may be ordinary words and stay as they are", self.ordinary),
+            ("look like no name", self.no_names),
+            ("damaged lines", self.damaged),
+        ):
+            if words:
+                first = ", ".join([*words[:5], *["…"][: len(words) - 5]])
+                parts.append(f"{len(words):,} {count} ({first})")
+        return f"{self.path}: {'; '.join(parts)}"
+
+
+def weigh(
+    entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str], report: ListReport
+) -> list[Entry]:
+    """The entries that are likely to be names, with a trust of 0 if they may well be none, and all
+    whose type is no label.
+
+    lexicon: the words known before, with jieba's types. Without frequencies nothing is weighed.
+    """
+    typed = [entry for entry in entries if entry.type in labels]
+    if not typed or lexicon.frequencies.max(initial=0) <= 0:
+        return list(entries)
+    named = [entry for entry in typed if not _NO_NAME.search(entry.word)]
+    report.no_names += [entry.word for entry in typed if _NO_NAME.search(entry.word)]
+    rate = RATE - DECAY * np.log10(max(1, len(named)))
+    odds = dict(zip(named, (rate - _chances(named, lexicon, labels)).tolist(), strict=True))
+    report.ordinary += [entry.word for entry in named if odds[entry] <= 0]
+    return [entry for entry in entries if entry.type not in labels] + [
+        entry if odds[entry] > SURE else entry._replace(trust=0.0)
+        for entry in named
+        if odds[entry] > 0
+    ]
+
+
+def _chances(entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str]) -> Float64s:
+    """[entries] how often a word occurs without being a name of its type, in powers of ten a
+    character: as another word of the lexicon, or by chance from its parts."""
+    words = [lexicon.normalise(entry.word) for entry in entries]
+    found = lexicon.match(words)
+    lengths = np.array([len(word) for word in words], np.int64)
+    is_whole = found.ends - found.starts == lengths[found.texts]
+    names = np.array(lexicon.type_names)
+    frequencies = np.where(np.isin(names, [*labels])[lexicon.types], 0, lexicon.frequencies).clip(0)
+    weights = np.repeat(frequencies, lexicon.lengths)
+    codes = np.frombuffer(lexicon.text.decode().encode("utf-32-le"), np.uint32)
+    with np.errstate(divide="ignore"):
+        rates = np.log10(frequencies / max(1.0, weights.sum()))
+        characters = np.log10(np.bincount(codes, weights).clip(1) / max(1.0, weights.sum()))
+    chances = _of_parts(words, found, np.where(is_whole, -np.inf, rates[found.words]), characters)
+    numbers = found.texts[is_whole].tolist()
+    columns = (
+        [entries[number].type for number in numbers],
+        names[lexicon.types[found.words[is_whole]]].tolist(),
+        rates[found.words[is_whole]].tolist(),
+    )
+    whole = [*zip(*columns, strict=True)]
+    usual = _usual_types(whole)
+    for number, (label, type, rate) in zip(numbers, whole, strict=True):
+        if type in labels and type != label:
+            chances[number] = np.inf
+        elif type != label and type[:2] != usual.get(label):
+            chances[number] = max(chances[number], rate)
+    return chances
+
+
+def _of_parts(
+    words: Sequence[str], found: Matches, rates: Float64s, characters: Float64s
+) -> Float64s:
+    """[words] how often each stands together by chance, in the most probable parts.
+
+    found, rates: words that may be parts. characters: rates by code point.
+    """
+    lengths = np.array([len(word) for word in words], np.int64)
+    first = np.append(0, (lengths + 1).cumsum())[:-1]
+    codes = np.frombuffer("\0".join([*words, ""]).encode("utf-32-le"), np.uint32)
+    best = np.append(characters, characters.min())[codes.clip(max=len(characters))]
+    best = np.append(0, best)[:-1]
+    best[first] = 0
+    by_end = np.argsort(found.ends, kind="stable")
+    edges = np.searchsorted(found.ends[by_end], np.arange(lengths.max(initial=0) + 2))
+    for end in range(1, len(edges) - 1):
+        longer = first[lengths >= end] + end
+        best[longer] += best[longer - 1]
+        parts = by_end[edges[end] : edges[end + 1]]
+        at = first[found.texts[parts]]
+        np.maximum.at(best, at + end, best[at + found.starts[parts]] + rates[parts])
+    return best[first + lengths]
+
+
+def _usual_types(words: Iterable[tuple[str, str, float]]) -> dict[str, str]:
+    """For each label the commonest of jieba's types of names among a list's known words."""
+    counts = Counter((label, type[:2]) for label, type, _ in words if type.startswith(_PROPER))
+    return {label: type for (label, type), _ in reversed(counts.most_common())}
