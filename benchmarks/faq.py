@@ -212,7 +212,7 @@ def fit(nlp: Language, pipe: PairClassifier, pairs: Sequence[Path]) -> None:
     faqs = [*fields("calibration").values()]
     found = [candidates(pipe, faq) for faq in faqs]
     logits, cosines, gold, shares = (np.concatenate(each) for each in zip(*found, strict=True))
-    before = pipe.probabilities(logits, cosines)
+    before = pipe.temperature, pipe.cosine, pipe.bias
     fitted = fit_calibration(logits, cosines, pipe._positives, gold, before, shares)
     pipe.temperature, pipe.cosine, pipe.bias = fitted
     of_all = merged([searched(pipe.index(faq.questions), faq) for faq in faqs])

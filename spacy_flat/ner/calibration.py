@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import Errors
-from ..util.arrays import Float64s
-from ..util.probabilities import MAX_TEMPERATURE, MIN_TEMPERATURE, Calibration, calibration_error
+from ..util.arrays import Bools, Float64s
+from ..util.probabilities import (
+    MAX_TEMPERATURE,
+    MIN_TEMPERATURE,
+    Calibration,
+    calibration_error,
+    with_before,
+)
 from .decoding import Decoding, find_entities, span_probabilities
 from .spans import Annotation
 
@@ -39,7 +45,7 @@ def fit(
     name: str,
 ) -> EntityCalibration:
     """Find the temperature from 0.05 to 20 with the highest likelihood of which of the predicted
-    entities are right and which are wrong.
+    entities are right and which are wrong. The probabilities before count as twenty more.
 
     decoding: with the temperature before. gold: the annotation of each text, in characters.
 
@@ -62,13 +68,15 @@ def fit(
         changed, scored = replace(plain, temperature=temperature), [*map(list, judged)]
         return np.array([*chain(*span_probabilities(emissions, network, changed, {}, scored))])
 
-    def loss(shares: Float64s) -> float:
+    def loss(shares: Float64s, targets: Float64s | Bools = is_right) -> float:
         shares = shares.clip(1e-12, 1 - 1e-12)
-        return -float(np.log(np.where(is_right, shares, 1 - shares)).mean())
+        return -float((targets * np.log(shares) + (1 - targets) * np.log(1 - shares)).mean())
 
     before = decoding.temperature
-    after = round(lowest(lambda temperature: loss(confidence(temperature))), 6)
-    first, last = confidence(before), confidence(after)
+    first = confidence(before)
+    targets = with_before(is_right, first)
+    after = round(lowest(lambda temperature: loss(confidence(temperature), targets)), 6)
+    last = confidence(after)
     return EntityCalibration(
         entities=len(is_right),
         temperature_before=before,

@@ -13,6 +13,7 @@ from ..util.arrays import Bools, Floats, Ints
 from ..util.probabilities import (
     MAX_TEMPERATURE,
     MIN_TEMPERATURE,
+    SEEN,
     Calibration,
     calibration_error,
     log_softmax,
@@ -20,7 +21,8 @@ from ..util.probabilities import (
 
 STEPS = 200  # of Newton's method
 DAMPING = 1e-12  # for features that are always 0
-SEEN = 20.0  # pairs that what was fitted before counts as
+# Of pairs of all kinds: logits divided by the temperature, and cosines
+SIZES, COSINES = (1.0, 3.0), (0.4, 0.7, 1.0)
 DIGITS = 6  # survive the JSON of a saved pipeline
 SLOPES = 1 / MAX_TEMPERATURE, 1 / MIN_TEMPERATURE
 MAX_WEIGHT = 1000.0
@@ -58,24 +60,37 @@ def fit_calibration(
     cosines: Floats,
     positive: Floats,
     gold: Ints,
-    before: Floats,
+    before: tuple[float, float, float],
     shares: Floats | float = 1.0,
 ) -> tuple[float, float, float]:
     """The temperature, the weight of the cosines (0 or more), and the bias with the highest
-    likelihood. The probabilities before weigh as much as `SEEN` pairs, so that a few pairs change
-    little, however well the network tells them apart.
+    likelihood. Those before are right about as many as `SEEN` other pairs, of all kinds, so that a
+    few pairs change little, however well the network tells them apart.
 
     logits: [N, K]; cosines: [N]; gold: [N] numbers of classes.
     positive: [K] 1 for the class that the cosine and the bias count for, or zeros.
-    before: [N, K] probabilities.
+    before: the temperature, the weight of the cosines, and the bias.
     shares: [N] how much each pair counts.
     """
+    (n, k), (temperature, *others) = logits.shape, before
+    other_logits, other_cosines = pairs_of_all_kinds(k, temperature)
+    logits = np.concatenate([logits, other_logits])
+    cosines = np.concatenate([cosines, other_cosines])
     bias = np.broadcast_to(positive, logits.shape)
     features = np.stack([logits, bias * cosines[:, None], bias], axis=2)
-    targets = (len(gold) * np.eye(logits.shape[1])[gold] + SEEN * before) / (len(gold) + SEEN)
+    said = np.exp(log_softmax(features[n:] @ [1 / temperature, *others]))
+    targets = np.concatenate([np.eye(k)[gold], said])
+    shares = np.broadcast_to(shares, n)
+    shares = np.concatenate([shares, np.full(len(said), shares.mean() * SEEN / len(said))])
     lowest, highest = (SLOPES[0], 0.0, -MAX_WEIGHT), (SLOPES[1], MAX_WEIGHT, MAX_WEIGHT)
     slope, cosine, shift = fit_weights(features, targets, lowest, highest, shares).tolist()
     return round(1 / slope, DIGITS), round(cosine, DIGITS), round(shift, DIGITS)
+
+
+def pairs_of_all_kinds(k: int, temperature: float) -> tuple[Floats, Floats]:
+    """Logits [M, K] and cosines [M]."""
+    logits = [size * temperature * row for size in SIZES for row in np.eye(k)]
+    return np.repeat(logits, len(COSINES), axis=0), np.tile(COSINES, len(logits))
 
 
 def fit_weights(
@@ -111,18 +126,19 @@ def fit_weights(
     return weights
 
 
-def best_threshold(found: Floats, gold: Bools) -> float:
-    """The threshold that is right most often; of equally good ones the nearest to 0.5.
+def best_threshold(found: Floats, gold: Bools | Floats, before: float = 0.5) -> float:
+    """The threshold that is right most often; of equally good ones the nearest to the one before.
 
     found: [N] probabilities of the positive class, which a threshold reaches or not.
+    gold: [N] whether the class is the positive one, or the probability that it is.
     """
     values = np.unique(np.concatenate([[0.0], found, [1.0]]).astype(np.float64))
     middles = (values[1:] + values[:-1]) / 2
-    thresholds = np.concatenate([middles, middles.round(DIGITS), [0.0, 0.5, 1.0]])
-    negatives = np.searchsorted(np.sort(found[~gold]), thresholds)
-    positives = gold.sum() - np.searchsorted(np.sort(found[gold]), thresholds)
-    right = negatives + positives
-    best = thresholds[right == right.max()]
+    thresholds = np.concatenate([middles, middles.round(DIGITS), [0.0, round(before, DIGITS), 1.0]])
+    order = np.argsort(found)
+    gains = np.concatenate([[0.0], np.cumsum(1 - 2 * gold[order].astype(np.float64))])
+    right = gains[np.searchsorted(found[order], thresholds)]
+    best = thresholds[right >= right.max() - 1e-9]
     is_short = best == best.round(DIGITS)
     best = best[is_short] if is_short.any() else best
-    return float(best[np.abs(best - 0.5).argmin()])
+    return float(best[np.abs(best - before).argmin()])

@@ -20,7 +20,7 @@ from ..pipe import LabelledPipe, Scorer, register_factory, setting
 from ..text import jieba  # noqa: F401 (pickles its tokenizer)
 from ..text.tok2vec import backprop_zeros
 from ..util.arrays import Bools, Float32s
-from ..util.probabilities import log_softmax
+from ..util.probabilities import log_softmax, with_before
 from ..vectors import VectorSource, check_sources, check_unused
 from ..viz.alignment import Alignment
 from .calibration import PairCalibration, best_threshold, errors_of, fit_calibration
@@ -300,15 +300,17 @@ class PairClassifier(LabelledPipe):
         if len(set(open_gold.tolist())) < 2:
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
         logits, cosines = self._outputs(pairs, ~is_equal, True)
-        said = self.probabilities(logits, cosines)
-        before = self.temperature, *errors_of(self._with_equals(is_equal, said), gold)
-        fitted = fit_calibration(logits, cosines, self._positives, open_gold, said)
+        said = self._with_equals(is_equal, self.probabilities(logits, cosines))
+        before = self.temperature, *errors_of(said, gold)
+        fitted = self.temperature, self.cosine, self.bias
+        fitted = fit_calibration(logits, cosines, self._positives, open_gold, fitted)
         self.temperature, self.cosine, self.bias = fitted
         found = self._with_equals(is_equal, self.probabilities(logits, cosines))
         after = self.temperature, *errors_of(found, gold)
         if len(self.labels) == 2:
             number = self.labels.index(self.positive)
-            self.threshold = best_threshold(found[:, number], gold == number)
+            is_same = with_before(gold == number, said[:, number] >= self.threshold)
+            self.threshold = best_threshold(found[:, number], is_same, self.threshold)
         temperatures, errors, losses = zip(before, after, strict=True)
         threshold = self.threshold if len(self.labels) == 2 else None
         given = *temperatures, *errors, *losses, len(gold), self.cosine, self.bias, threshold

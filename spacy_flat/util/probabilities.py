@@ -16,6 +16,8 @@ BINS = 10  # of equal width
 # The best temperature for a few examples may be 0 or infinite.
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.05, 20.0
 
+SEEN = 20.0  # examples that what was fitted before counts as
+
 
 def log_softmax(logits: Floats) -> Floats:
     """[N, K] → [N, K]"""
@@ -38,6 +40,16 @@ class Calibration:
     ece_after: float
     nll_before: float
     nll_after: float
+
+
+def with_before(gold: Bools, before: Float64s | Bools) -> Float64s:
+    """What is right of N examples, with `SEEN` more on which what was said before is right: a few
+    examples change little, however clear they are.
+
+    before: [N] what was said, in probabilities or decisions.
+    """
+    found: Float64s = (len(gold) * gold + SEEN * before) / (len(gold) + SEEN)
+    return found
 
 
 def calibration_error(confidence: Float64s, is_right: Bools) -> float:

@@ -16,9 +16,11 @@ from spacy_flat.similarity.calibration import (
     errors_of,
     fit_calibration,
     fit_weights,
+    pairs_of_all_kinds,
 )
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import join_pair
+from spacy_flat.util.probabilities import with_before
 
 from .conftest import PAIRS, LabelledPair, examples_of, re2
 
@@ -28,6 +30,7 @@ UNSURE: list[LabelledPair] = [
     ("怎么退款？", "如何退款", "different"),
     ("能开发票吗", "可以退货吗", "same"),
 ]
+NONE = (1.0, 0.0, 0.0)  # no calibration before
 TEMPERATURES = np.geomspace(MIN_TEMPERATURE, MAX_TEMPERATURE, 200).tolist()
 
 
@@ -36,30 +39,44 @@ def softmax(logits: NDArray[Any]) -> NDArray[Any]:
     return odds / odds.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
 
-def loss(probabilities: NDArray[Any], gold: NDArray[Any], before: NDArray[Any]) -> float:
-    """Of [N, K] probabilities: that of the pairs, and that of twenty as it was before."""
-    logs = np.log(probabilities + 1e-300)
-    of_pairs = -sum(row[right] for row, right in zip(logs, gold, strict=True))
-    return float(of_pairs - 20 * (before * logs).sum(axis=1).mean()) / (len(gold) + 20)
+def loss(
+    logits: NDArray[Any],
+    cosines: NDArray[Any],
+    gold: NDArray[Any],
+    temperature: float,
+    *more: float,
+) -> float:
+    """Of a calibration: on the pairs, and on twenty others, of which `NONE` was right."""
+    others, other_cosines = pairs_of_all_kinds(logits.shape[1], 1.0)
+    weight, bias = more or (0.0, 0.0)
+
+    def logs(logits: NDArray[Any], cosines: NDArray[Any]) -> NDArray[Any]:
+        logits = logits.astype(float) / temperature
+        logits[:, -1] += weight * cosines + bias
+        return np.log(softmax(logits) + 1e-300)
+
+    of_pairs = -sum(row[right] for row, right in zip(logs(logits, cosines), gold, strict=True))
+    of_others = softmax(others) * logs(others, other_cosines)
+    return float(of_pairs - 20 * of_others.sum(axis=1).mean())
 
 
 def fit_temperature(logits: NDArray[Any], gold: NDArray[Any]) -> float:
     """Of more than two classes, where nothing else is fitted."""
     n, k = logits.shape
-    temperature, cosine, bias = fit_calibration(
-        logits, np.ones(n), np.zeros(k), gold, softmax(logits)
-    )
+    temperature, cosine, bias = fit_calibration(logits, np.ones(n), np.zeros(k), gold, NONE)
     assert (cosine, bias) == (0, 0)
     return temperature
 
 
 def fit_margins(
-    margins: NDArray[Any], cosines: NDArray[Any], gold: NDArray[Any]
+    margins: NDArray[Any],
+    cosines: NDArray[Any],
+    gold: NDArray[Any],
+    before: tuple[float, float, float] = NONE,
 ) -> tuple[float, float, float]:
     """Of two classes."""
     logits = np.stack([np.zeros_like(margins), margins], axis=1)
-    positive, before = np.array([0.0, 1.0]), softmax(logits)
-    return fit_calibration(logits, cosines, positive, gold.astype(int), before)
+    return fit_calibration(logits, cosines, np.array([0.0, 1.0]), gold.astype(int), before)
 
 
 # What is fitted
@@ -71,33 +88,32 @@ def test_no_other_temperature_is_better() -> None:
     gold = np.where(rng.random(50) < 0.7, logits.argmax(axis=1), rng.integers(0, 3, 50))
     found = fit_temperature(logits, gold)
 
-    def mean_nll(temperature: float) -> float:
-        return loss(softmax(logits.astype(float) / temperature), gold, softmax(logits))
-
     fitted = softmax(logits / found)
     of_gold = fitted[range(len(gold)), gold]
     assert errors_of(fitted, gold)[1] == pytest.approx(-np.log(of_gold).mean())
-    assert mean_nll(found) <= min(map(mean_nll, TEMPERATURES)) + 1e-8
-    assert max(mean_nll(0.9 * found), mean_nll(1.1 * found)) > mean_nll(found) + 1e-5
+    best = loss(logits, 0 * gold, gold, found)
+    assert best <= min(loss(logits, 0 * gold, gold, each) for each in TEMPERATURES) + 1e-5
+    near = (loss(logits, 0 * gold, gold, each * found) for each in (0.9, 1.1))
+    assert max(near) > best + 1e-3
 
 
 @pytest.mark.parametrize("scale", [-1.0, 0.02, 1.0, 90.0])
-def test_no_other_temperature_and_bias_are_better(scale: float) -> None:
+def test_no_other_temperature_weight_and_bias_are_better(scale: float) -> None:
     rng = np.random.default_rng(2)
-    margins = rng.normal(0, 1, 300)
-    gold = rng.random(300) < 1 / (1 + np.exp(1 - 2 * margins))
-
-    def nll(temperature: float, bias: float) -> float:
-        logits = margins / scale / temperature + bias
-        before = np.stack([0 * margins, margins / scale], axis=1)
-        found = softmax(np.stack([0 * logits, logits], axis=1))
-        return loss(found, gold.astype(int), softmax(before))
-
-    temperature, weight, bias = fit_margins(margins / scale, np.zeros(len(gold)), gold)
-    assert weight == 0
-    assert MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE
-    best = nll(temperature, bias)
-    assert best <= min(nll(t, b) for t in TEMPERATURES for b in np.linspace(-3, 3, 61)) + 1e-6
+    margins, cosines = rng.normal(0, 1, 300), rng.uniform(0, 1, 300)
+    gold = rng.random(300) < 1 / (1 + np.exp(2 - 2 * margins - 2 * cosines))
+    pairs = np.stack([0 * margins, margins / scale], axis=1), cosines, gold.astype(int)
+    found = fit_margins(margins / scale, cosines, gold)
+    assert MIN_TEMPERATURE <= found[0] <= MAX_TEMPERATURE
+    assert found[1] >= 0
+    others = [
+        (temperature, weight, bias)
+        for temperature in [*TEMPERATURES[::10], *found[0] * np.array([0.9, 1.0, 1.1])]
+        for weight in [0.0, 1.0, 3.0, *found[1] + np.array([0.0, 0.1])]
+        for bias in [-3.0, 0.0, 3.0, *found[2] + np.array([-0.1, 0.0, 0.1])]
+        if MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE
+    ]
+    assert loss(*pairs, *found) <= min(loss(*pairs, *each) for each in others) + 1e-4
 
 
 def test_no_other_threshold_is_right_more_often() -> None:
@@ -121,8 +137,7 @@ def test_the_cosine_counts_where_it_helps() -> None:
     assert fit_margins(margins, cosines, gold) == pytest.approx((3, 4, -1), rel=0.1)
     without = fit_margins(margins, -cosines, gold)
     assert without[1] == 0  # alike texts are never less similar for it
-    assert without == fit_margins(margins, 0 * cosines, gold)
-    temperature, weight, bias = fit_margins(0 * margins, cosines, 3 * cosines > drawn)
+    temperature, weight, bias = fit_margins(margins, cosines, 3 * cosines > drawn)
     assert temperature == MAX_TEMPERATURE  # and the rest is fitted to it
     assert (weight, bias) == pytest.approx((3, 0), abs=0.2)
 
@@ -136,13 +151,30 @@ def test_newtons_method_converges_from_far_away() -> None:
     assert found == pytest.approx(math.log(3 / 997) - 10, abs=1e-4)
 
 
-def test_a_few_easy_pairs_change_little() -> None:
+@pytest.mark.parametrize("before", [NONE, (2.4, 10.5, -8.6)])
+def test_a_few_easy_pairs_change_little(before: tuple[float, float, float]) -> None:
     """The best for them alone would be probabilities of 0 and 1."""
-    margins, gold = np.array([-3.0, -2, -2, 4, 5]), np.array([0, 0, 0, 1, 1])
-    temperature, cosine, bias = fit_margins(margins, np.array([0, 0, 0, 0.9, 0.9]), gold)
-    assert 0.7 < temperature < 1.3
-    assert 0 <= cosine < 1
-    assert abs(bias) < 0.3
+    rng = np.random.default_rng(5)
+
+    def probability(margins: Any, cosines: Any, fitted: tuple[float, float, float]) -> Any:
+        return 1 / (1 + np.exp(-margins / fitted[0] - fitted[1] * cosines - fitted[2]))
+
+    grid = np.meshgrid(np.linspace(-15, 15, 31), np.linspace(0.3, 1, 8))
+    for number in (2, 2, 2, 5, 10):
+        margins, cosines = rng.normal(0, 8, 1000), rng.uniform(0.3, 1, 1000)
+        gold = np.arange(1000) % 2
+        is_easy = np.abs(probability(margins, cosines, before) - gold) < 0.1
+        margins, cosines, gold = (each[is_easy][:number] for each in (margins, cosines, gold))
+        after = fit_margins(margins, cosines, gold, before)
+        assert np.abs(probability(*grid, after) - probability(*grid, before)).max() < 0.1
+
+
+def test_the_threshold_stays_unless_many_pairs_say_otherwise() -> None:
+    found, gold = np.array([0.1, 0.6, 0.95]), np.array([False, True, True])
+    assert best_threshold(found[[0, 2]], gold[[0, 2]], 0.8249999999) == 0.825
+    assert best_threshold(found, with_before(gold, found >= 0.825), 0.825) == 0.825
+    many = [np.tile(each, 10) for each in (found, gold)]
+    assert best_threshold(many[0], with_before(many[1], many[0] >= 0.825), 0.825) < 0.6
 
 
 # In a pipeline
