@@ -5,6 +5,7 @@ from their neighbours, such as the village 和美 in 大疆和美的. A word cou
 rarer by chance than a name of the list is: the longer the list, the rarer each of its names.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -68,16 +69,20 @@ def weigh(
     typed = [entry for entry in entries if entry.type in labels]
     if not typed or lexicon.frequencies.max(initial=0) <= 0:
         return list(entries)
-    named = [entry for entry in typed if not _NO_NAME.search(entry.word)]
-    report.no_names += [entry.word for entry in typed if _NO_NAME.search(entry.word)]
-    rate = RATE - DECAY * np.log10(max(1, len(named)))
-    odds = dict(zip(named, (rate - _chances(named, lexicon, labels)).tolist(), strict=True))
-    report.ordinary += [entry.word for entry in named if odds[entry] <= 0]
-    return [entry for entry in entries if entry.type not in labels] + [
-        entry if odds[entry] > SURE else entry._replace(trust=0.0)
-        for entry in named
-        if odds[entry] > 0
-    ]
+    named: list[Entry] = []
+    for entry in typed:
+        if _NO_NAME.search(entry.word):
+            report.no_names.append(entry.word)
+        else:
+            named.append(entry)
+    rate = RATE - DECAY * math.log10(max(1, len(named)))
+    kept = [entry for entry in entries if entry.type not in labels]
+    for entry, odds in zip(named, (rate - _chances(named, lexicon, labels)).tolist(), strict=True):
+        if odds > 0:
+            kept.append(entry if odds > SURE else entry._replace(trust=0.0))
+        else:
+            report.ordinary.append(entry.word)
+    return kept
 
 
 def _chances(entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str]) -> Float64s:

@@ -148,9 +148,11 @@ class Snapshot:
 
     def exact_id(self, word: str) -> int:
         """The id of a word in this spelling, removed or not, or -1."""
-        if not self.is_searchable(word):
-            return -1
-        return max((automaton.index(word) for automaton in self.automata), default=-1)
+        if self.is_searchable(word):
+            for automaton in self.automata:
+                if (id := automaton.index(word)) >= 0:
+                    return id
+        return -1
 
     def normalise(self, word: str) -> str:
         """A word as it is stored."""
