@@ -257,6 +257,7 @@ def compact(folder: str, trained: str, bits: int, name: str = "") -> str:
 def package(pipeline: str) -> None:
     meta = json.loads(Path(f"assets/release/{given.package}.json").read_text("utf-8"))
     compare(pipeline)
+    keep_tensors(Path(pipeline))
     folder = Path(f"training/packages/{given.package}-{meta['version']}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -264,6 +265,16 @@ def package(pipeline: str) -> None:
           f"assets/release/{given.package}.json", "--version", meta["version"])  # fmt: skip
     run("-m", "build", "--wheel", "--no-isolation", "--config-setting", "quiet=true",
         "--outdir", WHEELS, folder)  # fmt: skip
+
+
+def keep_tensors(pipeline: Path) -> None:
+    """Don't set `doc.tensor` to None, with which `doc.vector` fails. A config can't say so: spaCy
+    fills the setting in."""
+    path = pipeline / "doc_cleaner/cfg"
+    if path.is_file():
+        settings = json.loads(path.read_text("utf-8"))
+        settings["attrs"].pop("tensor", None)
+        path.write_text(json.dumps(settings), "utf-8")
 
 
 def compare(pipeline: str) -> None:

@@ -82,6 +82,13 @@ def test_it_is_small_and_its_config_still_valid(name: str, load: Load) -> None:
     registry.fill(config, validate=True)
 
 
+@pytest.mark.parametrize(
+    "name", ["zh_flat_general_trf", "zh_re2_questions_trf", "en_tener_wikiann"]
+)
+def test_docs_have_vectors(name: str, load: Load) -> None:
+    assert load(name)("王芳").vector.size == 0
+
+
 # Entities
 
 

@@ -13,7 +13,7 @@ from ..initialise import initialise_network
 from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
 from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
-from ..text.tok2vec import backprop_zeros, listeners
+from ..text.tok2vec import backprop_zeros, keep_vectors, listeners
 from ..text.units import HAN, EntitySpan, Units
 from ..text.vocabulary import Vocabulary
 from ..util.options import Check, check_of
@@ -235,7 +235,8 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[EntityPrediction]) -> None:
         """Set `doc.ents`, `doc._.char_ents`, and the requested confidence and alternatives."""
-        overwrite = self.overwrite
+        docs, overwrite = list(docs), self.overwrite
+        keep_vectors(tok2vec_of(self.model), docs)
         for doc, found in zip(docs, scores, strict=True):
             set_alternatives(doc, found.alternatives, () if overwrite else doc.ents)
             if len(doc):

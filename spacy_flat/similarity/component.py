@@ -18,7 +18,7 @@ from ..initialise import initialise_network
 from ..nn.model import tok2vec_of
 from ..pipe import LabelledPipe, Scorer, register_factory, setting
 from ..text import jieba  # noqa: F401 (pickles its tokenizer)
-from ..text.tok2vec import backprop_zeros
+from ..text.tok2vec import backprop_zeros, keep_vectors
 from ..util.arrays import Bools, Float32s
 from ..util.probabilities import log_softmax, with_before
 from ..vectors import VectorSource, check_sources, check_unused
@@ -143,6 +143,8 @@ class PairClassifier(LabelledPipe):
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
         """Set `doc.cats` and `doc.spans["pair"]`."""
+        docs = list(docs)
+        keep_vectors(tok2vec_of(self.model), docs)
         hook = SimilarityHook(self.similarity)
         for doc, found in zip(docs, scores, strict=True):
             if self.similarity_hooks:

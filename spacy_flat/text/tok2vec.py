@@ -126,6 +126,16 @@ def require_read(tok2vec: Tok2Vec, docs: Sequence[Doc]) -> None:
                 raise ValueError(Errors.F366.format(kind=kind, text=doc.text[:40]))
 
 
+def keep_vectors(tok2vec: Tok2Vec | None, docs: Sequence[Doc]) -> None:
+    """Save `doc.vector` of Docs that a transformer has read: after a `doc_cleaner`, which sets
+    `doc.tensor` to None, spaCy fails to compute it."""
+    if tok2vec is None or all(isinstance(each, Tok2VecListener) for each in listeners(tok2vec)):
+        return
+    for doc in docs:
+        if doc.tensor is not None and not doc.vocab.vectors.size:  # which take time
+            doc.vector = doc.vector
+
+
 def listeners(tok2vec: Tok2Vec) -> list[Any]:
     """The nodes that listen to a shared component."""
     return [node for node in tok2vec.walk() if hasattr(node, "get_batch_id")]

@@ -11,6 +11,7 @@ import torch
 from blocks import pipe_config
 from learning import settle
 from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
+from release import keep_tensors
 from spacy.language import Language
 from spacy.training import Example
 
@@ -204,3 +205,19 @@ def test_vectors_of_no_transformer(trained: Language, tiny_bert: Path) -> None:
     nlp.add_pipe("ner", config=pipe_config("ner", {"tok2vec": LISTENER}))
     with pytest.raises(ValueError, match=r"F366.*spacy-transformers\.TransformerListener\.v1"):
         nlp.initialize(lambda: examples_of(nlp))
+
+
+def test_vectors_of_docs_after_a_cleaner(trained: Language, tmp_path: Path) -> None:
+    """spaCy's fails to compute them once `doc.tensor` is None, which a release keeps it from."""
+    nlp = pickle.loads(pickle.dumps(trained))
+    nlp.add_pipe("doc_cleaner")
+    doc = nlp(TEXTS[0])
+    assert doc.tensor is doc._.trf_data is None
+    assert doc.vector.tolist() == doc.copy().vector.tolist() == []
+    assert nlp(doc).vector.size == 0
+    nlp.to_disk(tmp_path)
+    keep_tensors(tmp_path)
+    doc = spacy.load(tmp_path)(TEXTS[0])
+    assert doc._.trf_data is None
+    assert doc[0].vector.size == doc[:2].vector.size == 0
+    assert not doc.has_vector
