@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from spacy.language import Language
 from spacy.tokens import DocBin
 
@@ -78,6 +80,27 @@ def test_gains_are_those_of_whole_texts(
     assert [each.gain for each in found] == pytest.approx(gained, rel=1e-3, abs=1e-3)
     generator(nlp).suspicion = least = float(np.median([0, *(each.gain for each in found)]))
     assert nlp(text)._.suspicious == [each for each in found if each.gain >= least]
+
+
+@given(
+    gains=st.dictionaries(st.tuples(st.integers(0, 9), st.sampled_from("甲乙")), st.integers(1, 9)),
+    least=st.integers(0, 9),
+)
+def test_the_most_suspicious_of_close_ones_counts(
+    gains: dict[tuple[int, str], int], least: int
+) -> None:
+    """Beside one that takes the best again and again, and drops all less than APART from it."""
+    left = [Suspicious(start, "丙", other, gain) for (start, other), gain in gains.items()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proofreading, "_replacements", lambda *_: iter(left))
+        found = proofreading.suspicious_characters(None, "", np.zeros(1), least)  # type: ignore[arg-type]
+    wanted = []
+    left = [each for each in left if each.gain >= least]
+    while left:
+        best = max(left, key=lambda each: each.gain)
+        wanted.append(best)
+        left = [each for each in left if abs(each.start - best.start) >= 3]
+    assert found == sorted(wanted)
 
 
 def test_errors_are_found(

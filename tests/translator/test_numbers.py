@@ -81,6 +81,27 @@ def test_prices_in_all_spellings(spelled: tuple[str, Decimal], is_wide: bool) ->
     assert Decimal(amount) * (sizes[size[0]] if size else 1) == number
 
 
+# What the hours from 0 to 24 are: a.m., p.m., of 24, or none
+NOONS = {
+    "": "=" * 25,
+    "凌晨": "a" * 13 + "-" * 12,
+    "上午": "a" * 12 + "-" * 13,
+    "中午": "p" * 10 + "aap" + "=" * 12,
+    "下午": "p" * 13 + "=" * 12,
+    "晚上": "a" * 5 + "p" * 7 + "a" + "=" * 12,
+}
+
+
+def test_times() -> None:
+    for (noon, halves), hour, minute in product(NOONS.items(), range(26), (5, 30, 59, 60)):
+        half = halves[hour] if hour < 24 and minute < 60 else "-"
+        written = f"{hour}:{minute:02}"
+        wanted = [] if half == "-" else [written + {"a": " a.m.", "p": " p.m."}.get(half, "")]
+        texts = [f"{noon}{hour}点{minute}分", f"{noon}{written}"]
+        for text in texts if noon else texts[:1]:
+            assert [found.text for found in numbers(text)] == wanted, text
+
+
 @settings(max_examples=1000, deadline=None)
 @given(
     numeral=st.text("零一五两十百千万亿15０萬", min_size=1, max_size=8),
