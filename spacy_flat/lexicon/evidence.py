@@ -19,10 +19,10 @@ from ..util.messages import counted
 from .snapshot import Matches, Snapshot
 from .word_lists import Entry
 
-# How often the name of a list of N occurs, in powers of ten a character: that there are fewer
-# occurrences of each name in a longer list is clear, that it has more of what is none was fitted on
-# assets/kinds_dev with lists of 300 to 45,000 words.
-RATE, DECAY = -1.7, 1.5
+# How often a name of a list of N words occurs, in powers of ten a character:
+# RATE - DECAY * log10(N). The names of a longer list are rarer each, and more of its words are none. Fitted on
+# assets/kinds_dev with lists of 100 to 45,000 words.
+RATE, DECAY = 0.65, 2.0
 SURE = 2.0  # powers of ten between a name and chance from which a name has the component's trust
 
 _PROPER = ("nr", "ns", "nt", "nz")  # how jieba's types of names begin

@@ -31,7 +31,7 @@ def lexicon_of_a_pipeline() -> Lexicon:
     return lexicon
 
 
-def listed(words: list[str], length: int = 4000) -> tuple[dict[str, float], ListReport]:
+def listed(words: list[str], length: int = 8000) -> tuple[dict[str, float], ListReport]:
     """The trust of the words that count as names in a list of a length."""
     report = ListReport("list.txt")
     rare = [chr(0x8000 + n) + chr(0x9000 + n) + "县" for n in range(length - len(words))]
@@ -52,9 +52,9 @@ def test_ordinary_words_and_names_of_another_type_do_not_count() -> None:
 
 
 def test_the_longer_the_list_the_rarer_a_name_must_be() -> None:
-    trusts = [listed(["和平", "学院", "翠湾"], length)[0] for length in (3, 300, 4000)]
+    trusts = [listed(["和平", "学院", "翠湾"], length)[0] for length in (3, 300, 8000)]
     assert trusts[0] == dict.fromkeys(["和平", "学院", "翠湾"], -1.0)  # the component's setting
-    assert trusts[1] == {"学院": 0.0, "翠湾": -1.0}
+    assert trusts[1] == {"和平": 0.0, "学院": -1.0, "翠湾": -1.0}
     assert trusts[2] == {"翠湾": -1.0}
 
 
@@ -95,12 +95,12 @@ def test_a_file_is_evidence_and_a_trust_an_order(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (path := tmp_path / "places.txt").write_text(
-        "\n".join(["医院", "翠湾", *(f"村{chr(n)}" for n in range(0x8000, 0x8026))]), "utf-8"
+        "\n".join(["医院", "翠湾", *(f"村{chr(n)}" for n in range(0x8000, 0x80C6))]), "utf-8"
     )
     lexicon = lexicon_of_a_pipeline()
     report = lexicon.check(path, type="GPE")
-    assert (report.n_words, report.ordinary, "翠湾" in lexicon) == (40, ["医院"], False)
-    assert lexicon.update(path, type="GPE") == 39
+    assert (report.n_words, report.ordinary, "翠湾" in lexicon) == (200, ["医院"], False)
+    assert lexicon.update(path, type="GPE") == 199
     assert (lexicon.entry("医院"), lexicon.entry("翠湾")) == (KNOWN[0], Entry("翠湾", type="GPE"))
     lexicon.update(path, type="GPE", trust=0.9)
     assert lexicon.entry("医院") == Entry("医院", 90_000, "GPE", pytest.approx(0.9))  # type: ignore[arg-type]
