@@ -20,8 +20,8 @@ from .snapshot import Matches, Snapshot
 from .word_lists import Entry
 
 # How often a name of a list of N words occurs, in powers of ten a character:
-# RATE - DECAY * log10(N). The names of a longer list are rarer each, and more of its words are none.
-# Fitted on assets/kinds_dev with lists of 100 to 45,000 words.
+# RATE - DECAY * log10(N). The names of a longer list are rarer each, and fewer of its words are
+# names. Fitted on assets/kinds_dev with lists of 100 to 45,000 words.
 RATE, DECAY = 0.65, 2.0
 SURE = 2.0  # powers of ten between a name and chance from which a name has the component's trust
 
