@@ -282,6 +282,12 @@ def test_what_is_made_from_the_code_is_current(page: Path) -> None:
     assert MAKE["filled"](page.read_text("utf-8")) == page.read_text("utf-8"), "Run: make docs"
 
 
+def test_what_the_reference_leaves_out_exists() -> None:
+    names = re.findall("<!-- reference: (.+?) -->", "".join(TEXTS.values()))
+    things = [MAKE["find"](name) for each in names for name in each.split()]
+    assert MAKE["INTERNAL"] <= {member for thing in things for member in vars(thing)}
+
+
 # From the left to the right, as the design says; what is not named here is a component.
 RANKS = {"cli": 5, "corpora": 4, "annotate": 4, "demo": 4, "training": 2, "viz": 2, "lexicon": 2}
 RANKS |= {"text": 1, "vectors": 0, "nn": 0, "util": -1}
