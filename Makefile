@@ -52,7 +52,6 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	$(BIN)/python benchmarks/lexicon.py
 	$(BIN)/python benchmarks/speed.py
 
 docs: $(READY)

@@ -266,10 +266,8 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
 
 # What components and their parts call of each other.
 INTERNAL = {
-    *("build_network", "check_tokens", "known_labels", "learn_tokens", "merged_labels"),
-    *("register_labels", "initialize_with", "trusted_words", "featuriser"),
-    *("compare", "components_before", "features", "knows_equals", "logits", "read"),
-    *("of", "probabilities", "similarities", "choose"),
+    *("check_tokens", "register_labels", "initialize_with", "trusted_words", "choose"),
+    *("compare", "components_before", "knows_equals", "logits", "read", "probabilities"),
 }
 
 

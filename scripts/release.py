@@ -141,9 +141,8 @@ def release_news() -> None:
 
 
 def release_tatoeba() -> None:
-    require("char_vectors", "word_vectors")
     prepare("parallel")
-    train("zh_seq2seq_tatoeba", *corpus("parallel"), *vectors())
+    train("zh_seq2seq_tatoeba", *corpus("parallel"))
     package(compact("zh_seq2seq_tatoeba", "model-best", bits=8, name="parallel"))
 
 

@@ -39,10 +39,10 @@ def imported_by(modules: list[str], *, blocked: tuple[str, ...] = ()) -> dict[st
     [
         (["spacy_flat"], "torch spacy thinc numpy jieba"),
         (["spacy_flat.lexicon.readers", "spacy_flat.vectors"], "torch spacy jieba"),
-        (["spacy_flat.cli"], "ray pyarrow pandas"),
+        (["spacy_flat.cli"], "ray pyarrow pandas safetensors"),
         (  # Entry points are imported by every `Language()`. (thinc itself may import torch.)
             [f"spacy_flat.{name}" for name in ENTRY_POINTS],
-            "jieba gensim spacy_transformers pypinyin tokenizers sacrebleu",
+            "jieba gensim spacy_transformers pypinyin tokenizers sacrebleu safetensors",
         ),
     ],
 )

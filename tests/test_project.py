@@ -11,10 +11,11 @@ import spacy
 from packaging.requirements import Requirement
 from published import CORPORA, GROUPS
 from spacy.cli.debug_config import debug_config
+from spacy.util import load_config
 from weasel.cli.run import project_run
 
 ROOT = Path(__file__).parents[1]
-CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
+CONFIGS = sorted((ROOT / "configs").rglob("*.cfg"))
 MODELS = {
     "ner": ("flat", "tener", "flat_msra", "flat_bert", "tener_bert", "bert_crf", "bert_mlp"),
     "pairs": ("re2",),
@@ -38,11 +39,17 @@ def test_configs_are_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     nlp.to_disk(tmp_path)
     names = ("train", "dev", "pipeline", "recogniser", "translator")
     paths = {f"paths.{name}": str(tmp_path) for name in names}
-    configs = sorted((ROOT / "configs").rglob("*.cfg"))
-    assert len(configs) > 20
-    for path in configs:
+    assert len(CONFIGS) > 20
+    for path in CONFIGS:
         debug_config(path, overrides=paths)
         assert "Config is valid" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_paths_of_configs_are_read(path: Path) -> None:
+    text = path.read_text("utf-8")
+    for name in load_config(path)["paths"]:
+        assert f"${{paths.{name}}}" in text, name
 
 
 # Entry points

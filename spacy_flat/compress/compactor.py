@@ -67,7 +67,7 @@ class Compactor:
         learnt since is lost, and so are words added to its lexicon, which is a new object.
 
         bits: per number in a table. Up to 8, each row has a scale. Fewer than 8 only save space on
-            disk; in memory, a number has 8. A BERT keeps at least 6. It and components other than
+            disk; in memory, a number has 8. A BERT keeps at least 7. It and components other than
             flat_ner and tener_ner are only smaller on disk.
         min_count: minimum occurrences in the counted texts of a row to keep.
         limit: bytes on disk; the smallest `min_count` that fits is chosen, at least the given one.

@@ -77,7 +77,7 @@ class Lexicon:
     ) -> Iterator[None]:
         """Temporarily add words with their types, for this context (a thread, or an asyncio task)
         and processes forked from it; errors and warnings as in `add`, and TypeError (F048) for
-        words without types."""
+        words without types. What is saved, copied or pickled within keeps the words for good."""
         entries = self._entries(_with_types(words), "", None, trust)
         insert = lru_cache(maxsize=1)(lambda base: base.insert(entries))
         _warn_of(insert(self.snapshot)[2])
@@ -223,7 +223,7 @@ class Lexicon:
             self._snapshot = replace(self._snapshot, simplifier=simplifier)
 
     def to_bytes(self) -> bytes:
-        """The words as bytes."""
+        """The words as bytes, which keep the temporary ones of `with_words` for good."""
         return storage.to_bytes(self.snapshot)
 
     @classmethod

@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 from ..errors import Errors
 from ..text.units import Simplifier
 from .snapshot import COLUMNS, Automaton, Snapshot
+
+# safetensors is imported where it is used: every `Language()` imports the components.
 
 FORMAT = 3
 
 
 def to_bytes(snapshot: Snapshot) -> bytes:
     """What `from_bytes` reads. Its checksum is that of the component's model."""
+    from safetensors.numpy import save
+
     # The automata are among the arrays: building them again takes seconds.
     arrays = {name: getattr(snapshot, name) for name in COLUMNS}
     arrays["text"] = np.frombuffer(snapshot.text, np.uint8)
@@ -40,6 +42,9 @@ def to_bytes(snapshot: Snapshot) -> bytes:
 
 def from_bytes(data: bytes) -> Snapshot:
     """Load from `to_bytes`. Raises ValueError (F024) for other data."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
     header, _, saved = data.partition(b"\n")
     try:
         fields = json.loads(header)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from ..errors import Errors
+
+# safetensors is imported where it is used: every `Language()` imports the components.
 
 # The one metadata entry: several would be written in any order.
 FORMAT = "spacy-flat.weights.v1"
@@ -27,6 +27,8 @@ def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:
     `config` must be JSON. A tensor known under several names is stored once. With `config["bits"]`,
     matrices that so few bits hold exactly are stored as whole numbers.
     """
+    from safetensors.torch import save
+
     tensors = {name: _storable(tensor) for name, tensor in distinct(network).items()}
     if "bits" in config:
         tensors = dict(_in_few_bits(tensors, config["bits"]))
@@ -71,6 +73,9 @@ def read_config(data: bytes) -> dict[str, Any]:
 
 def read_tensors(data: bytes) -> dict[str, Tensor]:
     """The tensors in a weights file. Raises ValueError (F200) for damaged data."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
     try:
         return merge_scales(load(data))
     except (SafetensorError, ValueError) as error:

@@ -337,11 +337,13 @@ def test_temporary_words_are_those_of_a_thread_and_end_in_any_order():
         assert other.submit(words).result() == ["重庆", "南京"]
         assert words() == ["重庆", "南京", "上海", "北京", "kfc"]
         assert list(pickle.loads(pickle.dumps(lexicon))) == words()
+        saved = lexicon.to_bytes()
         first.__exit__(None, None, None)
         assert words() == ["重庆", "南京", "北京", "kfc"]
         assert lexicon.entry("KFC") == Entry("kfc", -1, "ORG", ADDED)
         second.__exit__(None, None, None)
         assert words() == other.submit(words).result() == ["重庆", "南京"]
+    assert list(Lexicon.from_bytes(saved)) == ["重庆", "南京", "上海", "北京", "kfc"]
 
 
 def test_a_pinned_lexicon_stays_the_same_in_its_thread():
