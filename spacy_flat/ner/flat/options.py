@@ -69,6 +69,5 @@ flat_options = options_factory(
     *("embed_dropout", "lattice_dropout", "output_dropout", "r_drop"),
 )
 lattice_options = options_factory(
-    LatticeOptions,
-    *("gazetteer_rate", "gazetteer_noise", "min_freq", "max_length", "batch_size"),
+    LatticeOptions, "gazetteer_rate", "min_freq", "max_length", "batch_size"
 )
