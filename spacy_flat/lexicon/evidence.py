@@ -26,7 +26,9 @@ RATE, DECAY = 0.65, 2.0
 SURE = 2.0  # powers of ten between a name and chance from which a name has the component's trust
 
 _PROPER = ("nr", "ns", "nt", "nz")  # how jieba's types of names begin
-_NO_NAME = re.compile(r"[。！？；!?;@]|://|.{41}|^[\W\d年月日时分]*$", re.DOTALL)
+_NO_NAME = re.compile(
+    r"[。；]|\w@|://|.{41}|^[\d年月日时分]*[年月日时分][\d年月日时分]*$|^\W*$", re.DOTALL
+)
 
 
 @dataclass

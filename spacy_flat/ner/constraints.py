@@ -166,6 +166,10 @@ _DOMAINS = (
     "com|net|org|edu|gov|int|mil|info|biz|cn|hk|tw|jp|kr|sg|in|us|uk|eu|de|fr|ru|ca|au|ch|nl|io|ai|co"
     "|cc|me|tv|app|dev|top|xyz|vip|site|tech|shop|club|online|中国"
 )
+_FILES = (
+    "c|cfg|cpp|css|csv|docx?|go|h|html?|java|js|json|log|md|pdf|png|py|sh|sql|ts|txt|xlsx?|xml|ya?ml"
+    "|zip"
+)
 _ADDRESS = re.compile(
     rf"""
     (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+
@@ -173,7 +177,7 @@ _ADDRESS = re.compile(
     |(?<![\w.-])\w[\w-]*(?:\.[\w-]+)*\.(?:{_DOMAINS})(?![\w-])(?::\d+)?(?:[/?\#][\w%&+,;=:/?\#~.-]*)?
     |(?<![\w/{HAN_RANGES}])(?:~|\.\.?)?(?:/[\w.+@-]+){{2,}}
     |/(?:data|etc|home|mnt|opt|root|srv|tmp|users|usr|var)(?:/[\w.+@-]+)+
-    |(?<![\w/+-])(?:[\w+-]+/)+[\w.+-]+\.[a-z]\w{{0,4}}(?!\w)
+    |(?<![\w./+-])(?:[\w+-]+/)+[\w.+-]+\.(?:{_FILES})(?!\w)
     |(?<!\w)[a-z]:\\[^\s:*?"<>|，。；、]*
     |(?<!\w)@[\w.-]*\w
     """,

@@ -62,6 +62,8 @@ def test_what_looks_like_no_name() -> None:
     words = ["2014年5月", "By@某人", "他来了。", "http://a.cn", "翠" * 41, "翠湾"]
     found, report = listed(words)
     assert (set(found), report.no_names) == ({"翠湾"}, words[:-1])
+    names = ["360", "7-11", "Yahoo!", "@Huawei"]
+    assert not listed(names)[1].no_names
 
 
 WORDS = {"甲乙": 5.0, "乙丙": 7.0, "丙": 2.0, "甲乙丙": 1.0, "丁丁": 3.0}

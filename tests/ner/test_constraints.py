@@ -215,6 +215,9 @@ def test_a_word_that_is_no_entity_changes_nothing_beside_it(
         ("小米/vivo/oppo/华为", "vivo", True),
         ("北京/Shanghai/Tokyo", "Shanghai", True),
         ("Mr.Smith", "Smith", True),
+        ("用Node.js/Vue.js开发", "Vue.js", True),
+        ("AMD/Intel.Corp", "AMD", True),
+        ("在Booking.com公司", "Booking.com公司", True),
     ],
 )
 def test_what_an_entity_is(text: str, entity: str, is_one: bool) -> None:
