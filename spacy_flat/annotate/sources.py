@@ -16,6 +16,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 from ..errors import Errors, Warnings
 from ..text.featuriser import batch_by_length
 from ..util.files import BYTE_ORDER_MARK, split_lines
+from ..util.messages import shortened
 from .settings import SHARD_CHARACTERS, Settings
 
 FORMATS = (".jsonl", ".txt", ".jsonl.gz", ".txt.gz", ".parquet")
@@ -93,8 +94,7 @@ def find_files(inputs: Sequence[str], output: str) -> list[File]:
         if not known:
             raise ValueError(Errors.F466.format(paths=address, suffixes=", ".join(FORMATS)))
         if others := [info.base_name for info in infos if not info.path.lower().endswith(FORMATS)]:
-            listed = ", ".join([*others[:3], *["…"][: len(others) - 3]])
-            words = {"n": len(others), "names": listed, "suffixes": ", ".join(FORMATS)}
+            words = {"n": len(others), "names": shortened(others), "suffixes": ", ".join(FORMATS)}
             warnings.warn(Warnings.W466.format(path=address, **words), stacklevel=2)
         for info in known:
             found.setdefault(info.path, (address, info))

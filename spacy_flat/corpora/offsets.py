@@ -55,7 +55,7 @@ UNITS: dict[str, Callable[[str], int]] = {  # how many of them a character has
 }
 PAUSES = frozenset("，。！？、；：,;!?")
 
-# How much an entity says against a way to count.
+# How strongly an entity contradicts a way of counting.
 UNLIKELY, IMPOSSIBLE = 1, 3
 # The share of unlikely entities is at most 24 % in published corpora, and at least 63 % if their
 # ends are one too high or too low.
@@ -109,8 +109,8 @@ class Record:
         return self.text[mention.start : mention.end] if min(mention[1:3]) >= 0 else ""
 
     def doubt(self, mention: Mention) -> int:
-        """How much says that a placed mention is no such entity. Offsets count: a surface may
-        differ in white space and normalisation, as in exports of Label Studio."""
+        """How implausible a placed mention is. Its surface may differ from the text in white space
+        and normalisation, as in exports of Label Studio."""
         _, start, end, surface, _ = mention
         if not (found := self.at(mention)):
             return IMPOSSIBLE

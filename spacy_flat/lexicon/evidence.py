@@ -15,15 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from ..util.arrays import Float64s
-from ..util.messages import counted
+from ..util.messages import counted, shortened
 from .snapshot import Matches, Snapshot
 from .word_lists import Entry
 
-# How often a name of a list of N words occurs, in powers of ten a character:
-# RATE - DECAY * log10(N). The names of a longer list are rarer each, and fewer of its words are
-# names. Fitted on assets/kinds_dev with lists of 100 to 45,000 words.
+# How often a name from a list of N words occurs, as log10 per character: RATE - DECAY * log10(N).
+# In a longer list each name is rarer, and fewer words are names. Fitted on assets/kinds_dev with
+# lists of 100 to 45,000 words.
 RATE, DECAY = 0.65, 2.0
-SURE = 2.0  # powers of ten between a name and chance from which a name has the component's trust
+SURE = 2.0  # log10 of the odds from which a name has the component's trust
 
 _PROPER = ("nr", "ns", "nt", "nz")  # how jieba's types of names begin
 _NO_NAME = re.compile(
@@ -55,30 +55,32 @@ class ListReport:
             ("damaged lines", self.damaged),
         ):
             if words:
-                first = ", ".join([*words[:5], *["…"][: len(words) - 5]])
-                parts.append(f"{len(words):,} {count} ({first})")
+                parts.append(f"{len(words):,} {count} ({shortened(words, 5)})")
         return f"{self.path}: {'; '.join(parts)}"
 
 
 def weigh(
     entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str], report: ListReport
 ) -> list[Entry]:
-    """The entries that are likely to be names, with a trust of 0 if they may well be none, and all
-    whose type is no label.
+    """The entries whose type isn't a label, then those that are likely to be names, with a trust of
+    0 if this is uncertain.
 
     lexicon: the words known before, with jieba's types. Without frequencies nothing is weighed.
     """
-    typed = [entry for entry in entries if entry.type in labels]
-    if not typed or lexicon.frequencies.max(initial=0) <= 0:
+    if lexicon.frequencies.max(initial=0) <= 0:
         return list(entries)
+    kept: list[Entry] = []
     named: list[Entry] = []
-    for entry in typed:
-        if _NO_NAME.search(entry.word):
+    for entry in entries:
+        if entry.type not in labels:
+            kept.append(entry)
+        elif _NO_NAME.search(entry.word):
             report.no_names.append(entry.word)
         else:
             named.append(entry)
-    rate = RATE - DECAY * math.log10(max(1, len(named)))
-    kept = [entry for entry in entries if entry.type not in labels]
+    if not named:
+        return kept
+    rate = RATE - DECAY * math.log10(len(named))
     for entry, odds in zip(named, (rate - _chances(named, lexicon, labels)).tolist(), strict=True):
         if odds > 0:
             kept.append(entry if odds > SURE else entry._replace(trust=0.0))
@@ -88,25 +90,28 @@ def weigh(
 
 
 def _chances(entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str]) -> Float64s:
-    """[entries] how often a word occurs without being a name of its type, in powers of ten a
-    character: as another word of the lexicon, or by chance from its parts."""
+    """[entries] how often a word occurs without being a name of its type, as log10 per character:
+    as another word of the lexicon, or by chance from its parts."""
     words = [lexicon.normalise(entry.word) for entry in entries]
-    found = lexicon.match(words)
+    matches = lexicon.match(words)
     lengths = np.array([len(word) for word in words], np.int64)
-    is_whole = found.ends - found.starts == lengths[found.texts]
+    is_whole = matches.ends - matches.starts == lengths[matches.texts]
     names = np.array(lexicon.type_names)
     frequencies = np.where(np.isin(names, [*labels])[lexicon.types], 0, lexicon.frequencies).clip(0)
     weights = np.repeat(frequencies, lexicon.lengths)
+    total = max(1.0, weights.sum())
     codes = np.frombuffer(lexicon.text.decode().encode("utf-32-le"), np.uint32)
     with np.errstate(divide="ignore"):
-        rates = np.log10(frequencies / max(1.0, weights.sum()))
-        characters = np.log10(np.bincount(codes, weights).clip(1) / max(1.0, weights.sum()))
-    chances = _of_parts(words, found, np.where(is_whole, -np.inf, rates[found.words]), characters)
-    numbers = found.texts[is_whole].tolist()
+        rates = np.log10(frequencies / total)
+        characters = np.log10(np.bincount(codes, weights).clip(1) / total)
+    chances = _of_parts(
+        words, matches, np.where(is_whole, -np.inf, rates[matches.words]), characters
+    )
+    numbers = matches.texts[is_whole].tolist()
     columns = (
         [entries[number].type for number in numbers],
-        names[lexicon.types[found.words[is_whole]]].tolist(),
-        rates[found.words[is_whole]].tolist(),
+        names[lexicon.types[matches.words[is_whole]]].tolist(),
+        rates[matches.words[is_whole]].tolist(),
     )
     whole = [*zip(*columns, strict=True)]
     usual = _usual_types(whole)
@@ -119,11 +124,11 @@ def _chances(entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str
 
 
 def _of_parts(
-    words: Sequence[str], found: Matches, rates: Float64s, characters: Float64s
+    words: Sequence[str], matches: Matches, rates: Float64s, characters: Float64s
 ) -> Float64s:
-    """[words] how often each stands together by chance, in the most probable parts.
+    """[words] how often the most probable parts of a word occur together by chance.
 
-    found, rates: words that may be parts. characters: rates by code point.
+    matches, rates: words that may be parts. characters: rates by code point.
     """
     lengths = np.array([len(word) for word in words], np.int64)
     first = np.append(0, (lengths + 1).cumsum())[:-1]
@@ -131,14 +136,14 @@ def _of_parts(
     best = np.append(characters, characters.min())[codes.clip(max=len(characters))]
     best = np.append(0, best)[:-1]
     best[first] = 0
-    by_end = np.argsort(found.ends, kind="stable")
-    edges = np.searchsorted(found.ends[by_end], np.arange(lengths.max(initial=0) + 2))
+    by_end = np.argsort(matches.ends, kind="stable")
+    edges = np.searchsorted(matches.ends[by_end], np.arange(lengths.max(initial=0) + 2))
     for end in range(1, len(edges) - 1):
         longer = first[lengths >= end] + end
         best[longer] += best[longer - 1]
         parts = by_end[edges[end] : edges[end + 1]]
-        at = first[found.texts[parts]]
-        np.maximum.at(best, at + end, best[at + found.starts[parts]] + rates[parts])
+        at = first[matches.texts[parts]]
+        np.maximum.at(best, at + end, best[at + matches.starts[parts]] + rates[parts])
     return best[first + lengths]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import Errors, Warnings
 from ..text.units import Simplifier
-from ..util.messages import logger
+from ..util.messages import logger, shortened
 from ..util.options import require_number, require_string
 from ..vectors.files import FLOAT32_MAX
 from . import storage
@@ -161,9 +161,9 @@ class Lexicon:
         In a trained pipeline's lexicon, its types may follow a word after a space (`人和药店 ORG`).
         Words already known get the types, frequencies and trust that are given.
 
-        Without a trust, a list is evidence: a word with a label as type counts as a name, with the
-        component's own setting of trust, where it is rarer by chance than a name of such a long
-        list is; others stay as they are. The log says which, as `check` does.
+        Without a trust, a list is evidence. A word whose type is a label counts as a name if it
+        would occur by chance less often than a name in a list of this length; it then has the
+        component's `trust`. Other words stay as they are. The log says which, as `check` does.
 
         strict: damaged lines are errors, even a few of many.
 
@@ -182,7 +182,7 @@ class Lexicon:
         self, path: str | Path, type: str, trust: float | None, strict: bool
     ) -> tuple[Sequence[Entry], ListReport]:
         self._check_types([type])
-        report, labels = ListReport(path), self._labels
+        report = ListReport(path)
         # A type of one letter may well be the end of a word.
         types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
         entries = read_words(
@@ -191,7 +191,9 @@ class Lexicon:
         if strict and report.damaged:
             raise ValueError(report.damaged[0])
         report.n_words = len(entries)
-        return (weigh(entries, self.snapshot, labels, report) if trust is None else entries), report
+        if trust is None:
+            entries = weigh(entries, self.snapshot, self._labels, report)
+        return entries, report
 
     def remove(self, words: Iterable[str]) -> int:
         """Remove words. They keep their ids. Returns the number of known words.
@@ -322,4 +324,4 @@ def _trust(trust: float | None) -> float:
 
 
 def _listed(words: Sequence[str]) -> str:
-    return ", ".join([*(f"{word!r:.60}" for word in words[:3]), *["…"][: len(words) - 3]])
+    return shortened([f"{word!r:.60}" for word in words])

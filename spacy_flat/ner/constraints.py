@@ -38,8 +38,9 @@ class SpanConstraints:
 
     fixed: required entities, with labels of Docs.
     outside: stretches without entities.
-    within: odds to add to those of all entities within stretches; -inf drops them afterwards, see
-        `drops`.
+    within: odds to add to those of all entities within spans.
+    dropped: spans of which Docs don't get any entity within. The network still sees these entities:
+        otherwise a longer one could take their place.
     log_odds: odds to add to those of entities with labels of the network; with `_CERTAIN` the rules
         don't count.
     """
@@ -47,6 +48,7 @@ class SpanConstraints:
     fixed: Odds = field(default_factory=dict)
     outside: Odds = field(default_factory=dict)
     within: Odds = field(default_factory=dict)
+    dropped: Odds = field(default_factory=dict)
     log_odds: Odds = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -61,7 +63,8 @@ class SpanConstraints:
         segments = sorted(segments, key=lambda each: each.start)
         ends = [segment.end for segment in segments]
         parts: dict[Segment, SpanConstraints] = defaultdict(SpanConstraints)
-        if_cut = {"fixed": "outside", "outside": "outside", "within": "within", "log_odds": ""}
+        if_cut = {"fixed": "outside", "outside": "outside", "within": "within"}
+        if_cut |= {"dropped": "dropped", "log_odds": ""}
         for kind, spans in vars(self).items():
             for span, odds in spans.items():
                 for segment in islice(segments, bisect_right(ends, span.start), None):
@@ -78,8 +81,7 @@ class SpanConstraints:
         for start, end, _ in (*self.outside, *self.fixed):
             odds[start + 1 :, :end] = -math.inf
         for (start, end, _), added in self.within.items():
-            if added > -math.inf:
-                odds[: end + 1, start:] += added
+            odds[: end + 1, start:] += added
         for (start, end, label), added in self.log_odds.items():
             place = end, start, known.index(label)
             odds[place] = added + (max(odds[place], 0) if added == _CERTAIN else odds[place])
@@ -97,7 +99,7 @@ class SpanConstraints:
         for span, trust in words:
             odds = -math.log1p(-trust) if trust < 1 else math.inf
             if span.label == NOT_ENTITY:
-                self.within[span] = -odds
+                (self.within if trust < 1 else self.dropped)[span] = -odds
             elif trust < 1:
                 self.log_odds[span] = odds
             elif span.label in names:
@@ -105,11 +107,9 @@ class SpanConstraints:
         self._require_words(certain, names)
 
     def drops(self, span: EntitySpan) -> bool:
-        """Whether Docs don't get an entity because it is within a word that must not be one. It
-        counts in the network all the same: otherwise a longer entity could take its place."""
+        """Whether Docs don't get an entity."""
         return span not in self.fixed and any(
-            odds == -math.inf and word.start <= span.start and span.end <= word.end
-            for word, odds in self.within.items()
+            word.start <= span.start and span.end <= word.end for word in self.dropped
         )
 
     def _require_words(self, words: Sequence[EntitySpan], names: Mapping[str, str]) -> None:

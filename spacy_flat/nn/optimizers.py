@@ -236,8 +236,8 @@ def update_network(
     group: the group of all parameters, also of embeddings.
     scale: factor of the learning rate.
 
-    What requires no gradient stays, with its average, whatever an earlier update left. A step whose
-    gradient is not finite is skipped, with warning W200. Raises ValueError (F207) for thinc's
+    Frozen parameters and their averages stay, even if an earlier update left gradients. A step
+    whose gradient is not finite is skipped, with warning W200. Raises ValueError (F207) for thinc's
     RAdam.v1.
     """
     if optimizer.use_radam:

@@ -21,7 +21,7 @@ from ..util.probabilities import (
 
 STEPS = 200  # of Newton's method
 DAMPING = 1e-12  # for features that are always 0
-# Of pairs of all kinds: logits divided by the temperature, and cosines
+# Of typical pairs: logits divided by the temperature, and cosines
 SIZES, COSINES = (1.0, 3.0), (0.4, 0.7, 1.0)
 DIGITS = 6  # survive the JSON of a saved pipeline
 SLOPES = 1 / MAX_TEMPERATURE, 1 / MIN_TEMPERATURE
@@ -64,8 +64,8 @@ def fit_calibration(
     shares: Floats | float = 1.0,
 ) -> tuple[float, float, float]:
     """The temperature, the weight of the cosines (0 or more), and the bias with the highest
-    likelihood. Those before are right about as many as `SEEN` other pairs, of all kinds, so that a
-    few pairs change little, however well the network tells them apart.
+    likelihood. The earlier fit counts as `SEEN` more pairs with typical logits and cosines, so that
+    a few pairs change little.
 
     logits: [N, K]; cosines: [N]; gold: [N] numbers of classes.
     positive: [K] 1 for the class that the cosine and the bias count for, or zeros.
@@ -73,7 +73,7 @@ def fit_calibration(
     shares: [N] how much each pair counts.
     """
     (n, k), (temperature, *others) = logits.shape, before
-    other_logits, other_cosines = pairs_of_all_kinds(k, temperature)
+    other_logits, other_cosines = typical_pairs(k, temperature)
     logits = np.concatenate([logits, other_logits])
     cosines = np.concatenate([cosines, other_cosines])
     bias = np.broadcast_to(positive, logits.shape)
@@ -87,7 +87,7 @@ def fit_calibration(
     return round(1 / slope, DIGITS), round(cosine, DIGITS), round(shift, DIGITS)
 
 
-def pairs_of_all_kinds(k: int, temperature: float) -> tuple[Floats, Floats]:
+def typical_pairs(k: int, temperature: float) -> tuple[Floats, Floats]:
     """Logits [M, K] and cosines [M]."""
     logits = [size * temperature * row for size in SIZES for row in np.eye(k)]
     return np.repeat(logits, len(COSINES), axis=0), np.tile(COSINES, len(logits))

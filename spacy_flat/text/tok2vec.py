@@ -47,7 +47,7 @@ class Tok2VecFeatures:
         learns = is_train and (is_awaited(tok2vec, docs) or not listeners(tok2vec))
         if not learns:
             require_read(tok2vec, docs)
-        if any(map(len, docs)):  # a component that was frozen later has told of earlier Docs
+        if any(map(len, docs)):
             vectors, self._backprop = tok2vec(docs, learns)
         else:  # which spacy-transformers can't read
             vectors = [tok2vec.ops.alloc2f(0, tok2vec.get_dim("nO")) for _ in docs]
@@ -132,7 +132,7 @@ def keep_vectors(tok2vec: Tok2Vec | None, docs: Sequence[Doc]) -> None:
     if tok2vec is None or all(isinstance(each, Tok2VecListener) for each in listeners(tok2vec)):
         return
     for doc in docs:
-        if doc.tensor is not None and not doc.vocab.vectors.size:  # which take time
+        if doc.tensor is not None and not doc.vocab.vectors.size:  # averages of those are slow
             doc.vector = doc.vector
 
 

@@ -4,11 +4,17 @@ It writes to stderr; `logging.getLogger("spacy_flat").setLevel("WARNING")` silen
 """
 
 import logging
+from collections.abc import Sequence
 
 logger = logging.getLogger("spacy_flat")
 if not logger.handlers:
     logger.setLevel(logging.INFO)
     logger.addHandler(logging.StreamHandler())
+
+
+def shortened(words: Sequence[str], n: int = 3) -> str:
+    """The first n words, and "…" if there are more."""
+    return ", ".join([*words[:n], *["…"][: len(words) - n]])
 
 
 def counted(n: int, noun: str) -> str:

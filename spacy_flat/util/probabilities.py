@@ -16,7 +16,7 @@ BINS = 10  # of equal width
 # The best temperature for a few examples may be 0 or infinite.
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.05, 20.0
 
-SEEN = 20.0  # examples that what was fitted before counts as
+SEEN = 20.0  # how many examples an earlier fit counts as
 
 
 def log_softmax(logits: Floats) -> Floats:
@@ -43,10 +43,10 @@ class Calibration:
 
 
 def with_before(gold: Bools, before: Float64s | Bools) -> Float64s:
-    """What is right of N examples, with `SEEN` more on which what was said before is right: a few
-    examples change little, however clear they are.
+    """[N] targets smoothed by the earlier predictions, which count as `SEEN` more examples, so that
+    a few examples change little.
 
-    before: [N] what was said, in probabilities or decisions.
+    before: [N] the earlier predictions, as probabilities or decisions.
     """
     found: Float64s = (len(gold) * gold + SEEN * before) / (len(gold) + SEEN)
     return found

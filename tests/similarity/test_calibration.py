@@ -16,7 +16,7 @@ from spacy_flat.similarity.calibration import (
     errors_of,
     fit_calibration,
     fit_weights,
-    pairs_of_all_kinds,
+    typical_pairs,
 )
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import join_pair
@@ -47,7 +47,7 @@ def loss(
     *more: float,
 ) -> float:
     """Of a calibration: on the pairs, and on twenty others, of which `NONE` was right."""
-    others, other_cosines = pairs_of_all_kinds(logits.shape[1], 1.0)
+    others, other_cosines = typical_pairs(logits.shape[1], 1.0)
     weight, bias = more or (0.0, 0.0)
 
     def logs(logits: NDArray[Any], cosines: NDArray[Any]) -> NDArray[Any]:

@@ -108,7 +108,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
             "bands": lexicon.frequency_bands[matches.words].astype(np.int64),
         }
         self._warn_of_types(types[lexicon.trusts[matches.words] <= 0], lexicon.type_names)
-        # A new word that is no entity tells the network nothing.
+        # Hide words that a user added as `not_entity` from the network.
         kept = (found["words"] > 0) | ~np.isin(lexicon.type_names, [NOT_ENTITY])[types]
         if self.options.only_known_words:
             kept &= (found["words"] > 0) | np.isin(found["types"], self.name_types)

@@ -66,10 +66,8 @@ class Gazetteer:
         """The words and some of the names that occur in the texts: at each call, another random
         share of all names. A word that is both keeps its id and band and takes the name's type.
 
-        noise: share of the other words to give the type of names.
+        noise: share of the other words to give a label as type.
         """
-        if noise:
-            known = known | {"types": self._noisy(known["types"], noise)}
         shown = np.random.random(len(self.types)) < rate
         matches = self.names.match(texts)
         here = shown[matches.words]
@@ -78,20 +76,23 @@ class Gazetteer:
             "texts": matches.texts[here].astype(np.int64),
             "heads": starts,
             "lengths": matches.ends[here] - starts,
-            "types": self._noisy(self.types[words], noise) if noise else self.types[words],
+            "types": self.types[words],
         }
         order, name_order = _order(known), _order(names)
         is_known = np.isin(name_order, order)
         types = known["types"].copy()
         types[np.searchsorted(order, name_order[is_known])] = names["types"][is_known]
         merged = np.argsort(np.concatenate([order, name_order[~is_known]]), kind="stable")
-        return {
+        columns = {
             name: np.concatenate([column, names[name][~is_known]])[merged]
             for name, column in (known | {"types": types}).items()
         }
+        if noise and len(self.types):
+            columns["types"] = self._noisy(columns["types"], noise)
+        return columns
 
     def _noisy(self, types: Ints, noise: float) -> Ints:
-        """Types of words, some of them wrong or unknown."""
+        """The types of words, some of them wrong or unknown."""
         labels = np.unique(self.types)
         is_name, draw = np.isin(types, labels), np.random.random(len(types))
         wrong = draw < np.where(is_name, MISTYPED, noise)
