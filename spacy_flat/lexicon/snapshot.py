@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..text.units import ZERO_WIDTH, Simplifier
 from ..util.arrays import Bools, Float32s, Int32s, Ints
-from .word_lists import UNKNOWN_FREQUENCY, UNSET, Entry
+from .word_lists import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry
 
 # Characters searched at a time, and the longest possible word. Matches are Python tuples before
 # they become an array: pieces bound their memory. With much smaller pieces two automata would evict
@@ -39,7 +39,7 @@ _HAS_CASE = re.compile(f"[{_LETTER}]")
 _RUN = re.compile(f"[{_LETTER}]{{2,}}|{_DIGIT}(?:[.,]?{_DIGIT})+")
 
 MIN_LENGTH = 2  # characters of a word
-COLUMNS = ("offsets", "lengths", "frequencies", "types", "alive", "trusts")
+COLUMNS = ("offsets", "lengths", "frequencies", "types", "blocked", "alive", "trusts")
 N_BANDS = 8  # of word frequency
 TOP_FREQUENCY = 1e6  # from here on in the last band
 
@@ -92,7 +92,8 @@ class Matches:
 class Snapshot:
     """The immutable words and settings of a lexicon. Every change makes a new one.
 
-    The columns have one row per id, [N], including removed words. Type 0 is "", unknown.
+    The columns have one row per id, [N], including removed words. Type 0 is "", unknown. Words that
+    are `not_entity` are blocked, and keep the type that they had: the network reads the same text.
     """
 
     ignore_case: bool = True
@@ -102,6 +103,7 @@ class Snapshot:
     lengths: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
     frequencies: Float32s = field(default_factory=lambda: np.zeros(0, np.float32))
     types: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
+    blocked: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     alive: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     trusts: Float32s = field(default_factory=lambda: np.zeros(0, np.float32))
     type_names: tuple[str, ...] = ("",)
@@ -136,7 +138,8 @@ class Snapshot:
     def entry(self, id: int) -> Entry:
         """The word with an id, and its properties."""
         frequency, trust = float(self.frequencies[id]), float(self.trusts[id])
-        return Entry(self.word(id), frequency, self.type_names[self.types[id]], trust)
+        type = NOT_ENTITY if self.blocked[id] else self.type_names[self.types[id]]
+        return Entry(self.word(id), frequency, type, trust)
 
     def ids_of(self, word: str) -> list[int]:
         """The ids of the words that are found in a text like this, its own spelling first."""
@@ -309,8 +312,9 @@ class Snapshot:
             "frequencies": (columns["frequencies"] == UNKNOWN_FREQUENCY) & alive,
             "types": (columns["types"] == 0) & alive,
         }
+        keep["blocked"] = keep["types"] & ~columns["blocked"]
         # A type without a trust has the default, not that of a former type.
-        keep["trusts"] = (columns["trusts"] == UNSET) & keep["types"]
+        keep["trusts"] = (columns["trusts"] == UNSET) & keep["blocked"]
         changed = np.zeros_like(alive)
         for name, given in columns.items():
             columns[name] = getattr(self, name).copy()
@@ -324,10 +328,13 @@ class Snapshot:
         """The columns that entries fill, and the names of all types."""
         given = list(entries)
         numbers = {name: number for number, name in enumerate(self.type_names)}
-        types = [numbers.setdefault(entry.type, len(numbers)) for entry in given]
+        blocked = [entry.type == NOT_ENTITY for entry in given]
+        shown = ("" if each else entry.type for each, entry in zip(blocked, given, strict=True))
+        types = [numbers.setdefault(type, len(numbers)) for type in shown]
         columns = {
             "frequencies": np.array([entry.frequency for entry in given], np.float32),
             "types": np.array(types, np.int32),
+            "blocked": np.array(blocked, np.bool_),
             "alive": np.ones(len(given), np.bool_),
             "trusts": np.array([entry.trust for entry in given], np.float32),
         }

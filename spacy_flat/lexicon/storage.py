@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from ..text.units import Simplifier
 from .snapshot import COLUMNS, Automaton, Snapshot
+from .word_lists import NOT_ENTITY
 
 # safetensors is imported where it is used: every `Language()` imports the components.
 
@@ -63,6 +64,10 @@ def from_bytes(data: bytes) -> Snapshot:
 
 
 def _snapshot(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Snapshot:
+    if "blocked" not in arrays:  # before 0.7, it was a type
+        blocked = np.isin(fields["type_names"], [NOT_ENTITY])[arrays["types"]]
+        types = np.where(blocked, 0, arrays["types"])
+        arrays = {**arrays, "types": types, "blocked": blocked}
     columns: dict[str, Any] = {name: arrays[name] for name in COLUMNS}
     settings = fields["settings"]
     snapshot = Snapshot(

@@ -102,7 +102,7 @@ class Decoder:
         decoding, segments, crf = self.decoding, batch.batch.segments, self.crf(batch)
         n_best = decoding.alternatives or int(decoding.threshold is None)
         best = [
-            [(self._named(segment, spans), odds) for odds, spans in each]
+            [(self._kept(segment, self._named(segment, spans)), odds) for odds, spans in each]
             for segment, each in zip(segments, crf.best(n_best), strict=True)
         ]
         if decoding.threshold is None:
@@ -115,7 +115,7 @@ class Decoder:
                     for each, share in likely.items()
                     for span in self._named(segment, [each])
                 }
-                chosen.append(decoding.above_threshold(named))
+                chosen.append(self._kept(segment, decoding.above_threshold(named)))
         found = [EntityPrediction(spans) for spans in chosen]
         if decoding.confidence:
             for part, shares in zip(found, self.shares(segments, crf, chosen), strict=True):
@@ -128,12 +128,14 @@ class Decoder:
 
     def _named(self, segment: Segment, found: Iterable[Labelled]) -> list[EntitySpan]:
         """Entities of a segment that Docs get, as units of its text."""
-        named = [
+        return [
             EntitySpan(start + segment.start, end + segment.start, self.names[name])
             for start, end, name in found
             if name < len(self.names)
         ]
-        return [span for span in named if not self.is_dropped(segment, span)]
+
+    def _kept(self, segment: Segment, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
+        return [span for span in spans if not self.is_dropped(segment, span)]
 
     def is_dropped(self, segment: Segment, span: EntitySpan) -> bool:
         constraints = self._constraints.get(segment)

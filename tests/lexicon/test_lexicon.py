@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from safetensors.numpy import load, save
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.lexicon.snapshot import PIECE
@@ -281,6 +282,17 @@ def test_a_type_without_a_trust_brings_back_the_default() -> None:
     assert lexicon.snapshot.trusts.tolist() == [-1, 0.5]
     lexicon.add(["苹果"], type="COMPANY", trust=0.25)
     assert lexicon.snapshot.trusts.tolist() == [0.25, 0.5]
+
+
+def test_words_blocked_before_there_was_a_column_for_it() -> None:
+    lexicon = Lexicon([Entry("苹果", 1, "COMPANY"), Entry("宜家")])
+    lexicon.declare_types(["not_entity"])
+    header, _, saved = lexicon.to_bytes().partition(b"\n")
+    arrays = load(saved)
+    del arrays["blocked"]
+    arrays["types"] = np.array([2, 0], np.int32)
+    loaded = Lexicon.from_bytes(header + b"\n" + save(arrays))
+    assert [loaded.entry(word).type for word in ("苹果", "宜家")] == ["not_entity", ""]
 
 
 def test_removed_words_keep_their_ids_and_start_anew():

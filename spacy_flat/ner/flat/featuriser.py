@@ -107,9 +107,10 @@ class LatticeFeaturiser(SegmentFeaturiser):
             "types": np.where(types < self.n_types, types, 0),
             "bands": lexicon.frequency_bands[matches.words].astype(np.int64),
         }
-        self._warn_of_types(types[lexicon.trusts[matches.words] <= 0], lexicon.type_names)
-        # Hide words that a user added as `not_entity` from the network.
-        kept = (found["words"] > 0) | ~np.isin(lexicon.type_names, [NOT_ENTITY])[types]
+        undecided = (lexicon.trusts[matches.words] <= 0) & ~lexicon.blocked[matches.words]
+        self._warn_of_types(types[undecided], lexicon.type_names)
+        # Hide words that are in the lexicon only since a user added them as `not_entity`.
+        kept = (found["words"] > 0) | (types > 0) | ~lexicon.blocked[matches.words]
         if self.options.only_known_words:
             kept &= (found["words"] > 0) | np.isin(found["types"], self.name_types)
         if kept.all():
@@ -119,7 +120,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
     def _warn_of_types(self, types: Ints, names: Sequence[str]) -> None:
         """Warn (W302) once of each type that the network doesn't know, of words without a trust."""
         unknown = {names[type] for type in set(types[types >= self.n_types].tolist())}
-        if new := unknown - self._warned - {NOT_ENTITY}:
+        if new := unknown - self._warned:
             self._warned |= new
             known = ", ".join(map(repr, self.advised_types())) or "none"
             message = Warnings.W302.format(types=", ".join(map(repr, sorted(new))), known=known)
@@ -135,16 +136,18 @@ class LatticeFeaturiser(SegmentFeaturiser):
         """
         lexicon = self.lexicon.snapshot
         names = lexicon.type_names
-        default = np.array([trust * (name in labels) + (name == NOT_ENTITY) for name in names])
-        if not default.any() and lexicon.trusts.max(initial=0) <= 0:  # the network decides
+        is_label = np.isin(names, labels)
+        highest = max(trust * is_label.any(), lexicon.trusts.max(initial=0))
+        if highest <= 0 and not lexicon.blocked.any():  # the network decides
             return
         found = lexicon.match(texts)
-        types, own = lexicon.types[found.words], lexicon.trusts[found.words].astype(np.float64)
-        own = np.where(own < 0, default[types], own) * np.isin(names, [*labels, NOT_ENTITY])[types]
-        columns = found.texts, found.starts, found.ends, types, own
+        types, blocked = lexicon.types[found.words], lexicon.blocked[found.words]
+        own = lexicon.trusts[found.words].astype(np.float64)
+        own = np.where(own < 0, np.where(blocked, 1.0, trust), own) * (blocked | is_label[types])
+        columns = found.texts, found.starts, found.ends, types, blocked, own
         chosen = (column[own > 0].tolist() for column in columns)
-        for text, start, end, type, each in zip(*chosen, strict=True):
-            yield text, EntitySpan(start, end, names[type]), each
+        for text, start, end, type, is_blocked, each in zip(*chosen, strict=True):
+            yield text, EntitySpan(start, end, NOT_ENTITY if is_blocked else names[type]), each
 
     def advised_types(self) -> list[str]:
         """Types for words that a user adds: the labels, or all known types if the network was

@@ -177,3 +177,22 @@ def test_no_entity_within_a_word_that_is_none(nlp: Language) -> None:
     assert ("LOC", "南京") in entities(nlp(doc))
     lexicon_of(nlp).add(["南京市"], type="not_entity")
     assert not {"南京", "南京市", "京"} & {text for _, text in entities(nlp(doc))}
+
+
+def test_a_known_word_that_is_none_keeps_its_type_for_the_network(nlp: Language) -> None:
+    """Otherwise it would read another text, and find other entities beside the word."""
+    ner: Any = flat(nlp)
+    before = [column.tolist() for column in ner.featuriser.words_in(TEXTS).values()]
+    with ner.with_words(dict.fromkeys(["南京", "上海"], "not_entity")):
+        assert ner.lexicon.entry("南京").type == "not_entity"
+        assert [c.tolist() for c in ner.featuriser.words_in(TEXTS).values()] == before
+    with ner.with_words({"昨天去": "not_entity"}):  # the network never saw it
+        assert [c.tolist() for c in ner.featuriser.words_in(TEXTS).values()] == before
+
+
+def test_with_a_threshold_none_takes_the_place_of_a_word_that_is_none(nlp: Language) -> None:
+    ner: Any = flat(nlp)
+    ner.threshold, ner.temperature = 0.001, 5.0  # much is probable enough
+    before = nlp("王小明昨天去了上海。")._.char_ents
+    with ner.with_words({"上海": "not_entity"}):
+        assert nlp("王小明昨天去了上海。")._.char_ents == [each for each in before if each.end < 9]
