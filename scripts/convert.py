@@ -3,8 +3,8 @@
     python scripts/convert.py afqmc lcqmc
     python scripts/convert.py general
 
-They are read from data/<corpus> and written to corpus/<corpus>, those of "general" to
-corpus/general/<corpus>, with the labels of configs/zh_flat_general.cfg.
+They are read from data/<corpus> and written to corpus/<corpus>, those of "general" and
+"open" to corpus/general/<corpus>, with the labels of configs/zh_flat_general.cfg.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default="corpus", help="folder to write to")
     arguments = parser.parse_args()
     for corpus in arguments.corpora:
-        general = corpus == "general"
-        out = arguments.out / corpus if general else arguments.out
+        general = corpus in ("general", "open")
+        out = arguments.out / "general" if general else arguments.out
         for name in members(corpus):
             try:
                 for part in convert_corpus(name, arguments.data, out / name, general):

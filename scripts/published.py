@@ -74,9 +74,11 @@ def corpus_of(entry: dict[str, Any]) -> Corpus:
     return Corpus(**entry)
 
 
-# Corpora that are trained on together; those of "general" get the labels of zh_flat_general.
+# Corpora that are trained on together; those of "general" get the labels of zh_flat_general. Those
+# of "open" anyone may use.
 GROUPS = {
     "general": ("msra", "cluener", "weibo", "resume", "uner", "youku", "today", "whole"),
+    "open": ("weibo", "uner", "today", "whole"),
     "questions": ("afqmc", "atec", "bq", "lcqmc", "oppo"),
 }
 _ENTRIES = json.loads(Path(__file__).with_name("corpora.json").read_text("utf-8"))

@@ -92,7 +92,8 @@ def test_every_corpus_can_be_trained_on(dry_run: DryRun, workflow: str) -> None:
         if (ROOT / f"configs/{source.lang}_{model}.cfg").exists()
     }
     assert {corpus for corpus, _, _ in pairs} == {*CORPORA}
-    pairs |= {("general", "zh", "flat_general"), ("questions", "zh", "re2_questions")}
+    general = {(name, "zh", "flat_general") for name in ("general", "open")}
+    pairs |= general | {("questions", "zh", "re2_questions")}
     assert {corpus for corpus, _, _ in pairs} >= {*GROUPS}
     one_of_each = {(lang, model): corpus for corpus, lang, model in sorted(pairs)}
     for (lang, model), corpus in one_of_each.items():

@@ -1,15 +1,16 @@
-"""What the Makefile, project.yml, docs, assets and scripts/release.py quote: paths exist, and
-commands take their arguments."""
+"""What the Makefile, project.yml, docs and assets quote: paths exist, and commands take their
+arguments."""
 
+import json
 import re
 import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from string import Formatter
 
 import pytest
-import release
 from commands import assert_arguments
 from weasel.util.config import load_project_config
 
@@ -21,6 +22,9 @@ QUOTING = (
 )
 FILES = [path for pattern in QUOTING for path in sorted(ROOT.glob(pattern))]
 FOLDERS = "assets|benchmarks|configs|docs|scripts|spacy_flat|tests"
+RECIPES = {
+    path.stem: json.loads(path.read_text("utf-8")) for path in ROOT.glob("assets/release/*.json")
+}
 PATH = re.compile(rf"(?<![\w/.-])(?:\.\./)*((?:{FOLDERS})/[\w./*-]*[\w*])(?![\w/${{])")
 
 
@@ -92,25 +96,14 @@ def test_commands_take_their_arguments(line: str) -> None:
         assert_arguments_of(words, "--paths.transformer" not in words)
 
 
-@pytest.mark.parametrize("name", release.RELEASES)
-def test_a_release_calls_what_there_is_and_needs_what_it_reads(
-    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    general = folder / "e5/released/zh_flat_general/zh_flat_general-0"
-    general.mkdir(parents=True)
-    (general / "config.cfg").touch()
-    files = {kind: f"{kind}.txt" for kind in ("char_vectors", "bigram_vectors", "word_vectors")}
-    files |= {kind: f"{kind}.txt" for kind in ("text", "news")}
-    options = [f"--{kind.replace('_', '-')}={file}" for kind, file in files.items()]
-    ran: list[list[str]] = []
-    needed: set[str] = set()
-    monkeypatch.setattr("sys.argv", ["release.py", name, *options])
-    monkeypatch.setattr(release, "require", lambda *names: needed.update(names))
-    monkeypatch.setattr(release, "run", lambda *words: ran.append([*map(str, words)]))
-    for step in ("compare", "keep_tensors"):
-        monkeypatch.setattr(release, step, lambda pipeline: None)
-    release.main()
-    for words in ran:
-        assert_arguments_of(words)
-    given = {word for words in ran for word in words}
-    assert {kind for kind, file in files.items() if file in given} == needed
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_runs_of_a_release_call_what_there_is_and_read_all_inputs(name: str) -> None:
+    recipe, read = RECIPES[name], set[str]()
+    for run in recipe["runs"]:
+        names = {field for _, field, _, _ in Formatter().parse(run["run"] + run["makes"]) if field}
+        assert names <= {*recipe["inputs"], "source", "gpu", "here", "steps"}
+        values = {each: "1" if each in ("gpu", "steps") else f"{each}.txt" for each in names}
+        assert_arguments_of([word.format_map(values) for word in shlex.split(run["run"])])
+        read |= names
+    assert {*recipe["inputs"]} <= read

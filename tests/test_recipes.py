@@ -1,0 +1,82 @@
+"""`scripts/release.py`: the runs of a recipe, as many as are needed, on its inputs."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import release
+from fetch import checksum
+
+ROOT = Path(__file__).parents[1]
+ADD = "-c \"open('{here}/%s', 'a').write('%s')\""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def adding(name: str, text: str) -> dict[str, str]:
+    return {"run": ADD % (name, text), "makes": "{here}/" + name}
+
+
+def contents(here: Path, runs: list[dict[str, Any]]) -> list[str]:
+    done = release.execute(runs, {"here": here}, 0, here / "runs.json")
+    return [Path(run["makes"]).read_text("utf-8") for run in done]
+
+
+def test_what_is_finished_is_not_done_again(here: Path) -> None:
+    runs = [adding("a", "1"), adding("b", "2"), adding("c", "3")]
+    assert contents(here, runs) == contents(here, runs) == ["1", "2", "3"]
+    # A run that changed, or whose result did, is done again, and all after it.
+    assert contents(here, [runs[0], adding("b", "4"), runs[2]]) == ["1", "24", "33"]
+    (here / "b").write_text("")
+    assert contents(here, [runs[0], adding("b", "4"), runs[2]]) == ["1", "4", "333"]
+
+
+def test_a_run_that_fails_or_makes_nothing_ends_it(here: Path) -> None:
+    runs = [adding("a", "1"), {"run": "-c 'pass'", "makes": "{here}/missing"}, adding("c", "3")]
+    with pytest.raises(SystemExit, match="missing is missing after: -c pass"):
+        contents(here, runs)
+    assert (here / "a").read_text() == "1"
+    assert not (here / "c").exists()
+    assert len(json.loads((here / "runs.json").read_text())) == 1
+
+
+def test_inputs_are_the_files_that_the_recipe_names(here: Path) -> None:
+    path = here / "wiki.txt"
+    path.write_text("北京")
+    wanted = {"text": {"about": "Wikipedia", "sha256": checksum(path)}}
+    release.check({"text": str(path)}, wanted)
+    path.write_text("上海")
+    with pytest.raises(SystemExit, match=r"--text: the SHA-256 of .* not that of Wikipedia"):
+        release.check({"text": str(path)}, wanted)
+    with pytest.raises(SystemExit, match="--text needs a file, but '' is none: Wikipedia"):
+        release.check({"text": ""}, wanted)
+
+
+def test_runs_make_the_same_weights_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    corpus = "--paths.train {here}/demo/train.spacy --paths.dev {here}/demo/dev.spacy"
+    steps = "--training.max_steps {steps} --training.eval_frequency {steps}"
+    runs = [
+        {"run": command, "makes": f"{{here}}/{makes}"}
+        for command, makes in (
+            ("scripts/fetch.py demo --data {here}/data", "data"),
+            ("scripts/convert.py demo --data {here}/data --out {here}", "demo"),
+            (
+                f"-m spacy flat train configs/zh_flat.cfg {corpus} {steps} --output {{here}}",
+                "model-last",
+            ),
+            ("-m spacy flat compact {here}/model-last {here}/compact --bits 8", "compact"),
+        )
+    ]
+    sums = []
+    for _ in range(2):
+        folder = here / "made"
+        done = release.execute(runs, {"here": folder}, 20, folder / "runs.json")
+        sums.append([run["sha256"] for run in done])
+        shutil.rmtree(folder)
+    assert sums[0] == sums[1]
