@@ -147,9 +147,9 @@ class Lexicon:
 
         Warns (W001) about words that are empty, too short, too long or can't be searched for.
         Raises TypeError unless the words are a list (F026) of strings and types strings (F028),
-        ValueError for an invalid frequency or trust (F341), for a trust above 0 without a type
-        (F046) and, in the lexicon of a trained pipeline, for a type that its network doesn't know
-        (F044).
+        ValueError for an invalid frequency or trust (F341), for a trust above 0 without the type of
+        a label (F046) and, in the lexicon of a trained pipeline, for a type that its network
+        doesn't know (F044).
         """
         return self._insert(self._entries(words, type, frequency, trust))
 
@@ -159,7 +159,8 @@ class Lexicon:
         """Add the words of a file (see `read_words`). Returns how many words are new or changed.
 
         In a trained pipeline's lexicon, its types may follow a word after a space (`人和药店 ORG`).
-        Words already known get the types, frequencies and trust that are given.
+        `type` replaces its other types that aren't labels, such as jieba's parts of speech. Words
+        already known get the types, frequencies and trust that are given.
 
         Without a trust, a list is evidence. A word whose type is a label counts as a name if it
         would occur by chance less often than a name in a list of this length; it then has the
@@ -188,6 +189,9 @@ class Lexicon:
         entries = read_words(
             path, type=type, trust=_trust(trust), known_types=types, damaged=report.damaged
         ).entries
+        if type:
+            entries = [e if self._is_label(e.type) else e._replace(type=type) for e in entries]
+        self._check_trusts(entries)
         if strict and report.damaged:
             raise ValueError(report.damaged[0])
         report.n_words = len(entries)
@@ -266,14 +270,23 @@ class Lexicon:
         sure = _trust(trust)
 
         def trust_of(type: str) -> float:
-            return ADDED if trust is None and type not in ("", NOT_ENTITY) else sure
+            is_name = type != NOT_ENTITY and self._is_label(type)
+            return ADDED if trust is None and is_name else sure
 
         entries = [
             _checked(Entry(word, frequency, each, trust_of(each))) for word, each in types.items()
         ]
-        if trust and (bare := [word for word in types if not types[word]]):
-            raise ValueError(Errors.F046.format(words=_listed(bare)))
+        self._check_trusts(entries)
         return entries
+
+    def _is_label(self, type: str) -> bool:
+        """Whether words of a type can have a trust."""
+        return bool(type) if self._advised is None else type in (*self._labels, NOT_ENTITY)
+
+    def _check_trusts(self, entries: Iterable[Entry]) -> None:
+        bare = [each.word for each in entries if each.trust > 0 and not self._is_label(each.type)]
+        if bare:
+            raise ValueError(Errors.F046.format(words=_listed(bare)))
 
     def _check_types(self, types: Sequence[str]) -> None:
         for type in _strings(types):

@@ -110,6 +110,20 @@ def test_a_file_is_evidence_and_a_trust_an_order(
     assert lexicon.entry("高兴") == Entry("高兴", 9_000, "PER", pytest.approx(0.999))  # type: ignore[arg-type]
 
 
+def test_a_type_replaces_a_lists_parts_of_speech_and_a_trust_needs_a_label(tmp_path: Path) -> None:
+    (path := tmp_path / "names.txt").write_text("翠微楼 3 nt\n人和苑 2 GPE\n翠湾 1 n", "utf-8")
+    lexicon = lexicon_of_a_pipeline()
+    lexicon.update(path, type="ORG", trust=0.5)
+    found = [lexicon.entry(word) for word in ("翠微楼", "人和苑", "翠湾")]
+    assert [each and each.type for each in found] == ["ORG", "GPE", "ORG"]
+    with pytest.raises(ValueError, match=r"F046.*'翠微楼', '翠湾'\. "):
+        lexicon.update(path, trust=0.5)
+    with pytest.raises(ValueError, match=r"F046.*'翠湾'"), lexicon.with_words({"翠湾": "n"}, 0.5):
+        pass
+    lexicon.add(["翠湾县"], type="n")
+    assert lexicon.entry("翠湾县") == Entry("翠湾县", type="n")
+
+
 def test_a_damaged_line_of_many(tmp_path: Path) -> None:
     path, lexicon = tmp_path / "places.txt", lexicon_of_a_pipeline()
     lines = [f"翠湾{chr(0x7000 + n)}".encode() for n in range(200)]
