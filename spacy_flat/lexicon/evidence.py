@@ -2,7 +2,8 @@
 
 Real lists hold ordinary words, such as 医院 in a list of places, and words that arise by chance
 from their neighbours, such as the village 和美 in 大疆和美的. A word counts as a name if it is
-rarer by chance than a name of the list is: the longer the list, the rarer each of its names.
+rarer by chance than a name of the list is: the longer the list, the rarer each of its names, and
+in none a name is as common as 医院.
 """
 
 import math
@@ -21,11 +22,12 @@ from .word_lists import Entry
 
 # How often a name from a list of N words occurs, as log10 per character: RATE - DECAY * log10(N).
 # In a longer list each name is rarer, and fewer words are names. Fitted on assets/kinds_dev with
-# lists of 100 to 45,000 words.
-RATE, DECAY = 0.65, 2.0
+# lists of 100 to 45,000 words. Of however few, no name occurs more often than MOST.
+RATE, DECAY, MOST = 0.65, 2.0, -4.0
 SURE = 2.0  # log10 of the odds from which a name has the component's trust
 
 _PROPER = ("nr", "ns", "nt", "nz")  # how jieba's types of names begin
+_LABELS = {"nrfg": "PER"}  # well-known persons; its other types are less exact
 _NO_NAME = re.compile(
     r"[。；]|\w@|://|.{41}|^[\d年月日时分]*[年月日时分][\d年月日时分]*$|^\W*$", re.DOTALL
 )
@@ -62,30 +64,25 @@ class ListReport:
 def weigh(
     entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str], report: ListReport
 ) -> list[Entry]:
-    """The entries whose type isn't a label, then those that are likely to be names, with a trust of
+    """The entries whose type isn't a label, and those that are likely to be names, with a trust of
     0 if this is uncertain.
 
     lexicon: the words known before, with jieba's types. Without frequencies nothing is weighed.
     """
     if lexicon.frequencies.max(initial=0) <= 0:
         return list(entries)
-    kept: list[Entry] = []
-    named: list[Entry] = []
+    named = [each for each in entries if each.type in labels and not _NO_NAME.search(each.word)]
+    rate = min(MOST, RATE - DECAY * math.log10(max(1, len(named))))
+    odds = dict(zip(named, (rate - _chances(named, lexicon, labels)).tolist(), strict=True))
+    kept = []
     for entry in entries:
-        if entry.type not in labels:
+        value = odds.get(entry, 0.0)
+        if entry.type not in labels or value > SURE:
             kept.append(entry)
-        elif _NO_NAME.search(entry.word):
-            report.no_names.append(entry.word)
+        elif value > 0:
+            kept.append(entry._replace(trust=0.0))
         else:
-            named.append(entry)
-    if not named:
-        return kept
-    rate = RATE - DECAY * math.log10(len(named))
-    for entry, odds in zip(named, (rate - _chances(named, lexicon, labels)).tolist(), strict=True):
-        if odds > 0:
-            kept.append(entry if odds > SURE else entry._replace(trust=0.0))
-        else:
-            report.ordinary.append(entry.word)
+            (report.ordinary if entry in odds else report.no_names).append(entry.word)
     return kept
 
 
@@ -116,7 +113,7 @@ def _chances(entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str
     whole = [*zip(*columns, strict=True)]
     usual = _usual_types(whole)
     for number, (label, type, rate) in zip(numbers, whole, strict=True):
-        if type in labels and type != label:
+        if _LABELS.get(type, type) in {*labels} - {label}:
             chances[number] = np.inf
         elif type != label and type[:2] != usual.get(label):
             chances[number] = max(chances[number], rate)

@@ -20,6 +20,7 @@ KNOWN = [
         Entry("高兴", 9_000, "a"),
         Entry("的话", 10**8),
         Entry("和平", 900, "n"),
+        Entry("习近平", 4, "nrfg"),
     ),
 ]
 
@@ -52,10 +53,24 @@ def test_ordinary_words_and_names_of_another_type_do_not_count() -> None:
 
 
 def test_the_longer_the_list_the_rarer_a_name_must_be() -> None:
-    trusts = [listed(["和平", "学院", "翠湾"], length)[0] for length in (3, 300, 8000)]
-    assert trusts[0] == dict.fromkeys(["和平", "学院", "翠湾"], -1.0)  # the component's setting
-    assert trusts[1] == {"和平": 0.0, "学院": -1.0, "翠湾": -1.0}
+    trusts = [listed(["和平", "学院", "翠湾"], length)[0] for length in (300, 1000, 8000)]
+    assert trusts[0] == {"和平": 0.0, "学院": -1.0, "翠湾": -1.0}  # -1: the component's setting
+    assert trusts[1] == {"学院": 0.0, "翠湾": -1.0}
     assert trusts[2] == {"翠湾": -1.0}
+
+
+def test_a_short_list_makes_no_name_of_a_common_word_or_a_known_person() -> None:
+    words = ["医院", "习近平", "翠微楼", "翠湾", "人和苑", "学院"]
+    found, report = listed(words, len(words))
+    assert (found, report.ordinary) == (dict.fromkeys(words[2:], -1.0), words[:2])
+
+
+def test_words_keep_their_order() -> None:
+    words = [("翠湾", "GPE"), ("药店", "n"), ("习近平", "PER"), ("高兴", "a")]
+    entries = [Entry(word, type=type) for word, type in words]
+    snapshot = lexicon_of_a_pipeline().snapshot
+    for own in (entries, entries[1::2]):
+        assert weigh(own, snapshot, LABELS, ListReport("list.txt")) == own
 
 
 def test_what_looks_like_no_name() -> None:
