@@ -18,7 +18,7 @@ import numpy as np
 from ..util.arrays import Float64s
 from ..util.messages import counted, shortened
 from .snapshot import Matches, Snapshot
-from .word_lists import Entry
+from .word_lists import Entry, counted_lines
 
 # How often a name from a list of N words occurs, as log10 per character: RATE - DECAY * log10(N).
 # In a longer list each name is rarer, and fewer words are names. Fitted on assets/kinds_dev with
@@ -40,6 +40,8 @@ class ListReport:
     n_words: all words, without damaged lines.
     ordinary: words that aren't added or changed, since they are likely to be no name of their type.
     no_names: words that look like none, and aren't added: dates, sentences, addresses.
+    unusable: words that the lexicon ignores.
+    unknown_types: types that the network doesn't know.
     damaged: what is wrong with each damaged line.
     """
 
@@ -47,17 +49,22 @@ class ListReport:
     n_words: int = 0
     ordinary: list[str] = field(default_factory=list)
     no_names: list[str] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
+    unusable: Sequence[str] = ()
+    unknown_types: Sequence[str] = ()
+    damaged: Sequence[str] = ()
 
     def __str__(self) -> str:
         parts = [counted(self.n_words, "word")]
-        for count, words in (
-            ("may be ordinary words and stay as they are", self.ordinary),
-            ("look like no name", self.no_names),
-            ("damaged lines", self.damaged),
+        for noun, words in (
+            ("unchanged ordinary word", self.ordinary),
+            ("unlikely name", self.no_names),
+            ("unusable word", self.unusable),
+            ("unknown type", self.unknown_types),
         ):
             if words:
-                parts.append(f"{len(words):,} {count} ({shortened(words, 5)})")
+                parts.append(f"{counted(len(words), noun)} ({shortened(words, 5)})")
+        if self.damaged:
+            parts.append(counted_lines(self.damaged))
         return f"{self.path}: {'; '.join(parts)}"
 
 

@@ -166,7 +166,8 @@ class Lexicon:
         would occur by chance less often than a name in a list of this length; it then has the
         component's `trust`. Other words stay as they are. The log says which, as `check` does.
 
-        strict: damaged lines are errors, even a few of many.
+        strict: damaged lines are errors, even a few of many, and so are words that can't be used
+            and types that the network doesn't know.
 
         Otherwise warns and raises as `add` and `read_words`.
         """
@@ -176,27 +177,31 @@ class Lexicon:
 
     def check(self, path: str | Path, *, type: str = "", strict: bool = False) -> ListReport:
         """What `update` would do with a file: how many words it has, which of them would not count
-        as names, and which lines are damaged or look like no name. Raises as `update`."""
+        as names, can't be used or look like no name, and which lines are damaged. Raises as
+        `update`."""
         return self._read(path, type, None, strict)[1]
 
     def _read(
         self, path: str | Path, type: str, trust: float | None, strict: bool
     ) -> tuple[Sequence[Entry], ListReport]:
         self._check_types([type])
-        report = ListReport(path)
         # A type of one letter may well be the end of a word.
         types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
-        entries = read_words(
-            path, type=type, trust=_trust(trust), known_types=types, damaged=report.damaged
-        ).entries
+        found = read_words(path, type=type, trust=_trust(trust), known_types=types, strict=strict)
+        entries, snapshot = found.entries, self.snapshot
         if type:
             entries = [e if self._is_label(e.type) else e._replace(type=type) for e in entries]
         self._check_trusts(entries)
-        if strict and report.damaged:
-            raise ValueError(report.damaged[0])
-        report.n_words = len(entries)
+        words = (entry.word for entry in entries)
+        unusable = [word for word in words if not snapshot.is_searchable(snapshot.normalise(word))]
+        unknown = self._unknown_types(entry.type for entry in entries)
+        report = ListReport(path, len(entries), [], [], unusable, unknown, found.damaged)
+        if strict:
+            self._check_types(unknown)
+            if unusable:
+                raise ValueError(_ignored(unusable))
         if trust is None:
-            entries = weigh(entries, self.snapshot, self._labels, report)
+            entries = weigh(entries, snapshot, self._labels, report)
         return entries, report
 
     def remove(self, words: Iterable[str]) -> int:
@@ -289,12 +294,15 @@ class Lexicon:
             raise ValueError(Errors.F046.format(words=_listed(bare)))
 
     def _check_types(self, types: Sequence[str]) -> None:
-        for type in _strings(types):
-            advised = self._advised
-            if advised is None or type in (*self._snapshot.type_names, *advised, NOT_ENTITY):
-                continue
-            known = ", ".join(map(repr, advised)) or "none"
+        for type in self._unknown_types(_strings(types)):
+            known = ", ".join(map(repr, self._advised or ())) or "none"
             raise ValueError(Errors.F044.format(type=type, known=known))
+
+    def _unknown_types(self, types: Iterable[str]) -> list[str]:
+        if self._advised is None:
+            return []
+        known = {*self._snapshot.type_names, *self._advised, NOT_ENTITY}
+        return [type for type in dict.fromkeys(types) if type not in known]
 
 
 def _with_types(words: Iterable[tuple[str, str]] | Mapping[str, str]) -> dict[str, str]:
@@ -308,8 +316,11 @@ def _with_types(words: Iterable[tuple[str, str]] | Mapping[str, str]) -> dict[st
 def _warn_of(ignored: Sequence[str]) -> None:
     """Warns (W001) of words that weren't inserted."""
     if ignored:
-        message = Warnings.W001.format(count=len(ignored), words=_listed(ignored), longest=PIECE)
-        warnings.warn(message, stacklevel=4)
+        warnings.warn(_ignored(ignored), stacklevel=4)
+
+
+def _ignored(words: Sequence[str]) -> str:
+    return Warnings.W001.format(count=len(words), words=_listed(words), longest=PIECE)
 
 
 def _strings(values: Iterable[str]) -> list[str]:

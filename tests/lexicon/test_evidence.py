@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.lexicon.evidence import ListReport, _of_parts, weigh
+from spacy_flat.lexicon.word_lists import words as words_of_a_config
 
 LABELS = ["GPE", "ORG", "PER"]
 KNOWN = [
@@ -46,10 +47,7 @@ def test_ordinary_words_and_names_of_another_type_do_not_count() -> None:
     found, report = listed(words)
     assert set(found) == {"北京", "翠湾"}
     assert report.ordinary == ["医院", "高兴", "协和医院", "清华大学", "院学"]
-    assert (
-        "5 may be ordinary words and stay as they are (医院, 高兴, 协和医院, 清华大学, 院学)"
-        in str(report)
-    )
+    assert "5 unchanged ordinary words (医院, 高兴, 协和医院, 清华大学, 院学)" in str(report)
 
 
 def test_the_longer_the_list_the_rarer_a_name_must_be() -> None:
@@ -139,17 +137,34 @@ def test_a_type_replaces_a_lists_parts_of_speech_and_a_trust_needs_a_label(tmp_p
     assert lexicon.entry("翠湾县") == Entry("翠湾县", type="n")
 
 
-def test_a_damaged_line_of_many(tmp_path: Path) -> None:
+def test_what_a_list_has_that_cannot_be_used(tmp_path: Path) -> None:
+    (path := tmp_path / "names.txt").write_text("翠湾\t\tPRE\n湾\t\tGPE\n医院\t\tn\n", "utf-8")
+    lexicon = lexicon_of_a_pipeline()
+    assert str(lexicon.check(path)).endswith("1 unusable word (湾); 1 unknown type (PRE)")
+    with pytest.raises(ValueError, match=r"F044.*'PRE'"):
+        lexicon.update(path, strict=True)
+    with pytest.raises(ValueError, match=r"W001.*'湾'"):
+        lexicon.check(path, type="GPE", strict=True)
+
+
+def test_a_damaged_line_of_many(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, lexicon = tmp_path / "places.txt", lexicon_of_a_pipeline()
     lines = [f"翠湾{chr(0x7000 + n)}".encode() for n in range(200)]
     path.write_bytes(b"\n".join([*lines, "坏湾\t3?".encode(), b"\xff\xfe"]))
     report = lexicon.check(path, type="GPE")
     assert report.n_words == 200
     assert [line.split("]")[0] for line in report.damaged] == ["[F007", "[F004"]
-    with pytest.raises(ValueError, match=r"F007.*places.txt, line 201"):
+    in_short = (
+        "2 damaged lines (line 201: the frequency '3?' is not a number of 0 …, line 202: byte"
+    )
+    assert in_short in str(report)
+    words_of_a_config(path)
+    assert f"{path}: left out {in_short}" in caplog.text
+    first_two = r"F007.*places.txt, line 201.*\n.*F004.*line 202"
+    with pytest.raises(ValueError, match=first_two):
         lexicon.update(path, type="GPE", strict=True)
-    path.write_bytes(b"\n".join([*lines[:50], "坏湾\t3?".encode()]))
-    with pytest.raises(ValueError, match=r"F007.*line 51"):
+    path.write_bytes(b"\n".join([*lines, *["坏湾\t3?".encode()] * 6]))
+    with pytest.raises(ValueError, match=r"(?s)^(\[F007] [^\n]*line 20[1-5][^\n]*\n){5}…$"):
         lexicon.update(path, type="GPE")
     path.write_text("\n", "utf-8")
     with pytest.warns(UserWarning, match="W002"):
