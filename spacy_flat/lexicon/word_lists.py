@@ -26,10 +26,14 @@ NOT_ENTITY = "not_entity"  # the type of words that must not become entities
 FIRST_LINES = 100
 MAX_DAMAGED = 0.01  # share of lines; more are another format
 
-_MARKS = re.compile(r"[\s,]")
+_SEPARATORS = "，、；;|｜"
+_MARKS = re.compile(rf"[\s,{_SEPARATORS}]")
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 # Not 1,2-二氯乙烷, N,N-二甲基甲酰胺 or Washington, D.C.
-_COMMA_COLUMNS = re.compile(r"[^,\t]*(?:[^\x00-\x7f] *, *|[^,\d\s],)[\w.]*(?:, *\w+)?")
+_COMMA_COLUMNS = re.compile(
+    r"[^,\t]*(?:[^\x00-\x7f] *, *|[^,\d\s],)[\w.]*(?:, *\w+)?"
+    rf"|[^\t]*[{_SEPARATORS}][^\t]*"
+)
 # A translation of up to three words, of which "to" and articles are left out.
 _TRANSLATION = re.compile(r"(?:to be |to |a |an |the )?([a-z]{2,}(?:[ -][a-z]+){0,2})")
 
@@ -99,10 +103,10 @@ def read_words(
 ) -> WordList:
     """Read a UTF-8 word list, plain, .gz or .xz, with lines `word[TAB frequency[TAB type]]`.
 
-    Columns may be empty; skips blank lines. If most of the first 100 lines are `word frequency`,
-    `word frequency type` or `word known-type` with spaces, the file is read as a user dictionary of
-    jieba's: `word[ frequency][ type]`, where a type without a frequency is a known one or has the
-    letters a to z.
+    Columns may be empty; skips blank lines and comments, which start with #. If most of the first
+    100 lines are `word frequency`, `word frequency type` or `word known-type` with spaces, the file
+    is read as a user dictionary of jieba's: `word[ frequency][ type]`, where a type without a
+    frequency is a known one or has the letters a to z.
 
     type: type of words that have none in the file.
     trust: of all words.
@@ -118,14 +122,15 @@ def read_words(
         raise TypeError(Errors.F049.format(value=f"{path!r:.60}"))
     path, damaged = Path(path), list[str]()
     spaced = _spaced_columns(known_types)
-    lines = [(number, raw) for number, raw in read_lines(path) if raw.strip()]
+    lines = [(number, raw) for number, raw in read_lines(path) if raw.strip() and raw[:1] != b"#"]
     user = _user_columns(known_types) if _is_user_dictionary(lines, spaced) else None
     found = []
     for number, raw in lines:
         where = {"path": path, "line": number}
         try:
             line = decode(raw, path, number).lstrip("\ufeff")
-            if user and "\t" not in line and (match := user.fullmatch(line.strip())):
+            match = user.fullmatch(line.strip()) if user and "\t" not in line else None
+            if match and match.lastindex != 1:
                 word, frequency, type_after, type_alone = match.groups("")
                 own_type = type_after or type_alone
             else:
