@@ -22,6 +22,7 @@ KNOWN = [
         Entry("的话", 10**8),
         Entry("和平", 900, "n"),
         Entry("习近平", 4, "nrfg"),
+        Entry("翠湖", 10**6, "ORG"),
     ),
 ]
 
@@ -43,9 +44,9 @@ def listed(words: list[str], length: int = 8000) -> tuple[dict[str, float], List
 
 
 def test_ordinary_words_and_names_of_another_type_do_not_count() -> None:
-    words = ["医院", "北京", "高兴", "协和医院", "清华大学", "院学", "翠湾"]
+    words = ["医院", "北京", "高兴", "协和医院", "清华大学", "院学", "翠湾", "翠湖大学", "𠮷𠮷"]
     found, report = listed(words)
-    assert set(found) == {"北京", "翠湾"}
+    assert set(found) == {"北京", "翠湾", "翠湖大学", "𠮷𠮷"}
     assert report.ordinary == ["医院", "高兴", "协和医院", "清华大学", "院学"]
     assert "5 unchanged ordinary words (医院, 高兴, 协和医院, 清华大学, 院学)" in str(report)
 
@@ -55,6 +56,9 @@ def test_the_longer_the_list_the_rarer_a_name_must_be() -> None:
     assert trusts[0] == {"和平": 0.0, "学院": -1.0, "翠湾": -1.0}  # -1: the component's setting
     assert trusts[1] == {"学院": 0.0, "翠湾": -1.0}
     assert trusts[2] == {"翠湾": -1.0}
+    entries = [Entry("和平", type="GPE"), *(Entry(f"词{n}") for n in range(8000))]
+    found = weigh(entries, lexicon_of_a_pipeline().snapshot, LABELS, ListReport("list.txt"))
+    assert len(found) == len(entries)  # words without a label don't count
 
 
 def test_a_short_list_makes_no_name_of_a_common_word_or_a_known_person() -> None:
