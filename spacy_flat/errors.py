@@ -71,9 +71,11 @@ F040 {name} is {value}, but must be vectors: VectorFile(path), the result of rea
   TextVectors(keys, data), all from spacy_flat.vectors.
 F043 {path}: another process is writing to this folder. Wait for it, or choose another folder.
 F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
-F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
-  (it may be empty) and type with TABs, end a word that contains a comma with a TAB.
-F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
+F045 {path}, line {line}: {text!r} looks like several words or columns. Write one word a line,
+  separate word, frequency (it may be empty) and type with TABs, end a word with such a mark with a
+  TAB.
+F046 Words without the type of a label can't have a trust above 0: {words}. Give them a label
+  as type.
 F048 Expected words with their types, as {{word: type}} or pairs (word, type), but got {value}.
 F049 Expected the path of a word list, but got {value}. Add words themselves with lexicon.add.
 

@@ -2,7 +2,8 @@
 
 Real lists hold ordinary words, such as 医院 in a list of places, and words that arise by chance
 from their neighbours, such as the village 和美 in 大疆和美的. A word counts as a name if it is
-rarer by chance than a name of the list is: the longer the list, the rarer each of its names.
+rarer by chance than a name of the list is: the longer the list, the rarer each of its names, and
+in none a name is as common as 医院.
 """
 
 import math
@@ -17,15 +18,16 @@ import numpy as np
 from ..util.arrays import Float64s
 from ..util.messages import counted, shortened
 from .snapshot import Matches, Snapshot
-from .word_lists import Entry
+from .word_lists import Entry, counted_lines
 
 # How often a name from a list of N words occurs, as log10 per character: RATE - DECAY * log10(N).
 # In a longer list each name is rarer, and fewer words are names. Fitted on assets/kinds_dev with
-# lists of 100 to 45,000 words.
-RATE, DECAY = 0.65, 2.0
+# lists of 100 to 45,000 words. Of however few, no name occurs more often than MOST.
+RATE, DECAY, MOST = 0.65, 2.0, -4.0
 SURE = 2.0  # log10 of the odds from which a name has the component's trust
 
 _PROPER = ("nr", "ns", "nt", "nz")  # how jieba's types of names begin
+_LABELS = {"nrfg": "PER"}  # well-known persons; its other types are less exact
 _NO_NAME = re.compile(
     r"[。；]|\w@|://|.{41}|^[\d年月日时分]*[年月日时分][\d年月日时分]*$|^\W*$", re.DOTALL
 )
@@ -38,6 +40,8 @@ class ListReport:
     n_words: all words, without damaged lines.
     ordinary: words that aren't added or changed, since they are likely to be no name of their type.
     no_names: words that look like none, and aren't added: dates, sentences, addresses.
+    unusable: words that the lexicon ignores.
+    unknown_types: types that the network doesn't know.
     damaged: what is wrong with each damaged line.
     """
 
@@ -45,47 +49,47 @@ class ListReport:
     n_words: int = 0
     ordinary: list[str] = field(default_factory=list)
     no_names: list[str] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
+    unusable: Sequence[str] = ()
+    unknown_types: Sequence[str] = ()
+    damaged: Sequence[str] = ()
 
     def __str__(self) -> str:
         parts = [counted(self.n_words, "word")]
-        for count, words in (
-            ("may be ordinary words and stay as they are", self.ordinary),
-            ("look like no name", self.no_names),
-            ("damaged lines", self.damaged),
+        for noun, words in (
+            ("unchanged ordinary word", self.ordinary),
+            ("unlikely name", self.no_names),
+            ("unusable word", self.unusable),
+            ("unknown type", self.unknown_types),
         ):
             if words:
-                parts.append(f"{len(words):,} {count} ({shortened(words, 5)})")
+                parts.append(f"{counted(len(words), noun)} ({shortened(words, 5)})")
+        if self.damaged:
+            parts.append(counted_lines(self.damaged))
         return f"{self.path}: {'; '.join(parts)}"
 
 
 def weigh(
     entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str], report: ListReport
 ) -> list[Entry]:
-    """The entries whose type isn't a label, then those that are likely to be names, with a trust of
+    """The entries whose type isn't a label, and those that are likely to be names, with a trust of
     0 if this is uncertain.
 
     lexicon: the words known before, with jieba's types. Without frequencies nothing is weighed.
     """
     if lexicon.frequencies.max(initial=0) <= 0:
         return list(entries)
-    kept: list[Entry] = []
-    named: list[Entry] = []
+    named = [each for each in entries if each.type in labels and not _NO_NAME.search(each.word)]
+    rate = min(MOST, RATE - DECAY * math.log10(max(1, len(named))))
+    odds = dict(zip(named, (rate - _chances(named, lexicon, labels)).tolist(), strict=True))
+    kept = []
     for entry in entries:
-        if entry.type not in labels:
+        value = odds.get(entry, 0.0)
+        if entry.type not in labels or value > SURE:
             kept.append(entry)
-        elif _NO_NAME.search(entry.word):
-            report.no_names.append(entry.word)
+        elif value > 0:
+            kept.append(entry._replace(trust=0.0))
         else:
-            named.append(entry)
-    if not named:
-        return kept
-    rate = RATE - DECAY * math.log10(len(named))
-    for entry, odds in zip(named, (rate - _chances(named, lexicon, labels)).tolist(), strict=True):
-        if odds > 0:
-            kept.append(entry if odds > SURE else entry._replace(trust=0.0))
-        else:
-            report.ordinary.append(entry.word)
+            (report.ordinary if entry in odds else report.no_names).append(entry.word)
     return kept
 
 
@@ -116,7 +120,7 @@ def _chances(entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str
     whole = [*zip(*columns, strict=True)]
     usual = _usual_types(whole)
     for number, (label, type, rate) in zip(numbers, whole, strict=True):
-        if type in labels and type != label:
+        if _LABELS.get(type, type) in {*labels} - {label}:
             chances[number] = np.inf
         elif type != label and type[:2] != usual.get(label):
             chances[number] = max(chances[number], rate)

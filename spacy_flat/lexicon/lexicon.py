@@ -147,9 +147,9 @@ class Lexicon:
 
         Warns (W001) about words that are empty, too short, too long or can't be searched for.
         Raises TypeError unless the words are a list (F026) of strings and types strings (F028),
-        ValueError for an invalid frequency or trust (F341), for a trust above 0 without a type
-        (F046) and, in the lexicon of a trained pipeline, for a type that its network doesn't know
-        (F044).
+        ValueError for an invalid frequency or trust (F341), for a trust above 0 without the type of
+        a label (F046) and, in the lexicon of a trained pipeline, for a type that its network
+        doesn't know (F044).
         """
         return self._insert(self._entries(words, type, frequency, trust))
 
@@ -159,13 +159,15 @@ class Lexicon:
         """Add the words of a file (see `read_words`). Returns how many words are new or changed.
 
         In a trained pipeline's lexicon, its types may follow a word after a space (`人和药店 ORG`).
-        Words already known get the types, frequencies and trust that are given.
+        `type` replaces its other types that aren't labels, such as jieba's parts of speech. Words
+        already known get the types, frequencies and trust that are given.
 
         Without a trust, a list is evidence. A word whose type is a label counts as a name if it
         would occur by chance less often than a name in a list of this length; it then has the
         component's `trust`. Other words stay as they are. The log says which, as `check` does.
 
-        strict: damaged lines are errors, even a few of many.
+        strict: damaged lines are errors, even a few of many, and so are words that can't be used
+            and types that the network doesn't know.
 
         Otherwise warns and raises as `add` and `read_words`.
         """
@@ -175,24 +177,31 @@ class Lexicon:
 
     def check(self, path: str | Path, *, type: str = "", strict: bool = False) -> ListReport:
         """What `update` would do with a file: how many words it has, which of them would not count
-        as names, and which lines are damaged or look like no name. Raises as `update`."""
+        as names, can't be used or look like no name, and which lines are damaged. Raises as
+        `update`."""
         return self._read(path, type, None, strict)[1]
 
     def _read(
         self, path: str | Path, type: str, trust: float | None, strict: bool
     ) -> tuple[Sequence[Entry], ListReport]:
         self._check_types([type])
-        report = ListReport(path)
         # A type of one letter may well be the end of a word.
         types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
-        entries = read_words(
-            path, type=type, trust=_trust(trust), known_types=types, damaged=report.damaged
-        ).entries
-        if strict and report.damaged:
-            raise ValueError(report.damaged[0])
-        report.n_words = len(entries)
+        found = read_words(path, type=type, trust=_trust(trust), known_types=types, strict=strict)
+        entries, snapshot = found.entries, self.snapshot
+        if type:
+            entries = [e if self._is_label(e.type) else e._replace(type=type) for e in entries]
+        self._check_trusts(entries)
+        words = (entry.word for entry in entries)
+        unusable = [word for word in words if not snapshot.is_searchable(snapshot.normalise(word))]
+        unknown = self._unknown_types(entry.type for entry in entries)
+        report = ListReport(path, len(entries), [], [], unusable, unknown, found.damaged)
+        if strict:
+            self._check_types(unknown)
+            if unusable:
+                raise ValueError(_ignored(unusable))
         if trust is None:
-            entries = weigh(entries, self.snapshot, self._labels, report)
+            entries = weigh(entries, snapshot, self._labels, report)
         return entries, report
 
     def remove(self, words: Iterable[str]) -> int:
@@ -266,22 +275,34 @@ class Lexicon:
         sure = _trust(trust)
 
         def trust_of(type: str) -> float:
-            return ADDED if trust is None and type not in ("", NOT_ENTITY) else sure
+            is_name = type != NOT_ENTITY and self._is_label(type)
+            return ADDED if trust is None and is_name else sure
 
         entries = [
             _checked(Entry(word, frequency, each, trust_of(each))) for word, each in types.items()
         ]
-        if trust and (bare := [word for word in types if not types[word]]):
-            raise ValueError(Errors.F046.format(words=_listed(bare)))
+        self._check_trusts(entries)
         return entries
 
+    def _is_label(self, type: str) -> bool:
+        """Whether words of a type can have a trust."""
+        return bool(type) if self._advised is None else type in (*self._labels, NOT_ENTITY)
+
+    def _check_trusts(self, entries: Iterable[Entry]) -> None:
+        bare = [each.word for each in entries if each.trust > 0 and not self._is_label(each.type)]
+        if bare:
+            raise ValueError(Errors.F046.format(words=_listed(bare)))
+
     def _check_types(self, types: Sequence[str]) -> None:
-        for type in _strings(types):
-            advised = self._advised
-            if advised is None or type in (*self._snapshot.type_names, *advised, NOT_ENTITY):
-                continue
-            known = ", ".join(map(repr, advised)) or "none"
+        for type in self._unknown_types(_strings(types)):
+            known = ", ".join(map(repr, self._advised or ())) or "none"
             raise ValueError(Errors.F044.format(type=type, known=known))
+
+    def _unknown_types(self, types: Iterable[str]) -> list[str]:
+        if self._advised is None:
+            return []
+        known = {*self._snapshot.type_names, *self._advised, NOT_ENTITY}
+        return [type for type in dict.fromkeys(types) if type not in known]
 
 
 def _with_types(words: Iterable[tuple[str, str]] | Mapping[str, str]) -> dict[str, str]:
@@ -295,8 +316,11 @@ def _with_types(words: Iterable[tuple[str, str]] | Mapping[str, str]) -> dict[st
 def _warn_of(ignored: Sequence[str]) -> None:
     """Warns (W001) of words that weren't inserted."""
     if ignored:
-        message = Warnings.W001.format(count=len(ignored), words=_listed(ignored), longest=PIECE)
-        warnings.warn(message, stacklevel=4)
+        warnings.warn(_ignored(ignored), stacklevel=4)
+
+
+def _ignored(words: Sequence[str]) -> str:
+    return Warnings.W001.format(count=len(words), words=_listed(words), longest=PIECE)
 
 
 def _strings(values: Iterable[str]) -> list[str]:

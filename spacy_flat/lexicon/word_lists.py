@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..errors import Errors, Warnings
 from ..util.files import decode, read_lines
-from ..util.messages import counted, logger
+from ..util.messages import counted, logger, shortened
 from ..util.options import require_installed
 from ..vectors import read_vectors
 
@@ -26,10 +26,14 @@ NOT_ENTITY = "not_entity"  # the type of words that must not become entities
 FIRST_LINES = 100
 MAX_DAMAGED = 0.01  # share of lines; more are another format
 
-_MARKS = re.compile(r"[\s,]")
+_SEPARATORS = "，、；;|｜"
+_MARKS = re.compile(rf"[\s,{_SEPARATORS}]")
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 # Not 1,2-二氯乙烷, N,N-二甲基甲酰胺 or Washington, D.C.
-_COMMA_COLUMNS = re.compile(r"[^,\t]*(?:[^\x00-\x7f] *, *|[^,\d\s],)[\w.]*(?:, *\w+)?")
+_COMMA_COLUMNS = re.compile(
+    r"[^,\t]*(?:[^\x00-\x7f] *, *|[^,\d\s],)[\w.]*(?:, *\w+)?"
+    rf"|[^\t]*[{_SEPARATORS}][^\t]*"
+)
 # A translation of up to three words, of which "to" and articles are left out.
 _TRANSLATION = re.compile(r"(?:to be |to |a |an |the )?([a-z]{2,}(?:[ -][a-z]+){0,2})")
 
@@ -48,9 +52,10 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class WordList:
-    """The entries of a source."""
+    """The entries of a source, and what is wrong with each of its damaged lines."""
 
     entries: Sequence[Entry]
+    damaged: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -70,13 +75,22 @@ def jieba_dictionary() -> Path:
 
 
 def words(path: Path, type: str = "", trust: float | None = None) -> WordList:
-    """`spacy-flat.Words.v1`: a word list; see `read_words`.
+    """`spacy-flat.Words.v1`: a word list; see `read_words`. Logs damaged lines.
 
     path: the file.
     type: type of words that have none in the file.
     trust: how strongly the words count, from 0 to 1; see `Lexicon.add`.
     """
-    return read_words(path, type=type, trust=UNSET if trust is None else trust)
+    found = read_words(path, type=type, trust=UNSET if trust is None else trust)
+    if found.damaged:
+        logger.warning("%s: left out %s", path, counted_lines(found.damaged))
+    return found
+
+
+def counted_lines(damaged: Sequence[str]) -> str:
+    """How many lines are damaged, and the first of them, for a line of a log."""
+    found = [re.sub(r"^.*?(line \d+: .{,40}).*", r"\1…", each) for each in damaged]
+    return f"{counted(len(damaged), 'damaged line')} ({shortened(found)})"
 
 
 def read_words(
@@ -85,54 +99,50 @@ def read_words(
     type: str = "",
     trust: float = UNSET,
     known_types: Sequence[str] = (),
-    damaged: list[str] | None = None,
+    strict: bool = False,
 ) -> WordList:
     """Read a UTF-8 word list, plain, .gz or .xz, with lines `word[TAB frequency[TAB type]]`.
 
-    Columns may be empty; skips blank lines. If most of the first 100 lines are `word frequency`,
-    `word frequency type` or `word known-type` with spaces, the file is read as a user dictionary of
-    jieba's: `word[ frequency][ type]`, where a type without a frequency is a known one or has the
-    letters a to z.
+    Columns may be empty; skips blank lines and comments, which start with #. If most of the first
+    100 lines are `word frequency`, `word frequency type` or `word known-type` with spaces, the file
+    is read as a user dictionary of jieba's: `word[ frequency][ type]`, where a type without a
+    frequency is a known one or has the letters a to z.
 
     type: type of words that have none in the file.
     trust: of all words.
     known_types: types that may follow a word without a frequency.
-    damaged: gets the errors of single lines, unless more than one in a hundred have some. By
-        default they are logged.
 
-    Warns (W002) of a file without a word. Raises ValueError naming file and line for a wrong
-    encoding (F004), an empty word (F006), a bad frequency (F007), too many columns (F008), and
-    columns separated by spaces (F035) or commas (F045). Raises TypeError for something else than a
-    path (F049). File errors as in `read_lines`.
+    Warns (W002) of a file without a word. Raises ValueError naming the first five damaged lines if
+    more than one in a hundred are, or with `strict` any: of a wrong encoding (F004), with an empty
+    word (F006), a bad frequency (F007), too many columns (F008), and several words or columns
+    separated by spaces (F035), commas, semicolons or | (F045). Raises TypeError for something else
+    than a path (F049). File errors as in `read_lines`.
     """
     if not isinstance(path, str | PathLike):
         raise TypeError(Errors.F049.format(value=f"{path!r:.60}"))
-    path, errors = Path(path), list[ValueError]()
+    path, damaged = Path(path), list[str]()
     spaced = _spaced_columns(known_types)
-    lines = [(number, raw) for number, raw in read_lines(path) if raw.strip()]
+    lines = [(number, raw) for number, raw in read_lines(path) if raw.strip() and raw[:1] != b"#"]
     user = _user_columns(known_types) if _is_user_dictionary(lines, spaced) else None
     found = []
     for number, raw in lines:
         where = {"path": path, "line": number}
         try:
             line = decode(raw, path, number).lstrip("\ufeff")
-            if user and "\t" not in line and (match := user.fullmatch(line.strip())):
+            match = user.fullmatch(line.strip()) if user and "\t" not in line else None
+            if match and match.lastindex != 1:
                 word, frequency, type_after, type_alone = match.groups("")
                 own_type = type_after or type_alone
             else:
                 word, frequency, own_type = _tab_columns(line, spaced, where)
             found.append(Entry(word, _frequency(frequency, where), own_type or type, trust))
         except ValueError as error:
-            errors.append(error)
-    if len(errors) > MAX_DAMAGED * len(lines):
-        raise errors[0]
+            damaged.append(str(error))
+    if len(damaged) > (0 if strict else MAX_DAMAGED) * len(lines):
+        raise ValueError(shortened(damaged, 5, "\n"))
     if not found:
         warnings.warn(Warnings.W002.format(path=path), stacklevel=2)
-    if damaged is not None:
-        damaged += map(str, errors)
-    elif errors:
-        logger.warning("%s: left out %s: %s", path, counted(len(errors), "damaged line"), errors[0])
-    return WordList(found)
+    return WordList(found, damaged)
 
 
 def vector_words(path: Path, type: str = "") -> WordList:

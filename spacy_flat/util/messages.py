@@ -12,9 +12,9 @@ if not logger.handlers:
     logger.addHandler(logging.StreamHandler())
 
 
-def shortened(words: Sequence[str], n: int = 3) -> str:
+def shortened(words: Sequence[str], n: int = 3, separator: str = ", ") -> str:
     """The first n words, and "…" if there are more."""
-    return ", ".join([*words[:n], *["…"][: len(words) - n]])
+    return separator.join([*words[:n], *["…"][: len(words) - n]])
 
 
 def counted(n: int, noun: str) -> str:

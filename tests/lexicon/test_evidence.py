@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.lexicon.evidence import ListReport, _of_parts, weigh
+from spacy_flat.lexicon.word_lists import words as words_of_a_config
 
 LABELS = ["GPE", "ORG", "PER"]
 KNOWN = [
@@ -20,6 +21,8 @@ KNOWN = [
         Entry("高兴", 9_000, "a"),
         Entry("的话", 10**8),
         Entry("和平", 900, "n"),
+        Entry("习近平", 4, "nrfg"),
+        Entry("翠湖", 10**6, "ORG"),
     ),
 ]
 
@@ -41,21 +44,35 @@ def listed(words: list[str], length: int = 8000) -> tuple[dict[str, float], List
 
 
 def test_ordinary_words_and_names_of_another_type_do_not_count() -> None:
-    words = ["医院", "北京", "高兴", "协和医院", "清华大学", "院学", "翠湾"]
+    words = ["医院", "北京", "高兴", "协和医院", "清华大学", "院学", "翠湾", "翠湖大学", "𠮷𠮷"]
     found, report = listed(words)
-    assert set(found) == {"北京", "翠湾"}
+    assert set(found) == {"北京", "翠湾", "翠湖大学", "𠮷𠮷"}
     assert report.ordinary == ["医院", "高兴", "协和医院", "清华大学", "院学"]
-    assert (
-        "5 may be ordinary words and stay as they are (医院, 高兴, 协和医院, 清华大学, 院学)"
-        in str(report)
-    )
+    assert "5 unchanged ordinary words (医院, 高兴, 协和医院, 清华大学, 院学)" in str(report)
 
 
 def test_the_longer_the_list_the_rarer_a_name_must_be() -> None:
-    trusts = [listed(["和平", "学院", "翠湾"], length)[0] for length in (3, 300, 8000)]
-    assert trusts[0] == dict.fromkeys(["和平", "学院", "翠湾"], -1.0)  # the component's setting
-    assert trusts[1] == {"和平": 0.0, "学院": -1.0, "翠湾": -1.0}
+    trusts = [listed(["和平", "学院", "翠湾"], length)[0] for length in (300, 1000, 8000)]
+    assert trusts[0] == {"和平": 0.0, "学院": -1.0, "翠湾": -1.0}  # -1: the component's setting
+    assert trusts[1] == {"学院": 0.0, "翠湾": -1.0}
     assert trusts[2] == {"翠湾": -1.0}
+    entries = [Entry("和平", type="GPE"), *(Entry(f"词{n}") for n in range(8000))]
+    found = weigh(entries, lexicon_of_a_pipeline().snapshot, LABELS, ListReport("list.txt"))
+    assert len(found) == len(entries)  # words without a label don't count
+
+
+def test_a_short_list_makes_no_name_of_a_common_word_or_a_known_person() -> None:
+    words = ["医院", "习近平", "翠微楼", "翠湾", "人和苑", "学院"]
+    found, report = listed(words, len(words))
+    assert (found, report.ordinary) == (dict.fromkeys(words[2:], -1.0), words[:2])
+
+
+def test_words_keep_their_order() -> None:
+    words = [("翠湾", "GPE"), ("药店", "n"), ("习近平", "PER"), ("高兴", "a")]
+    entries = [Entry(word, type=type) for word, type in words]
+    snapshot = lexicon_of_a_pipeline().snapshot
+    for own in (entries, entries[1::2]):
+        assert weigh(own, snapshot, LABELS, ListReport("list.txt")) == own
 
 
 def test_what_looks_like_no_name() -> None:
@@ -110,17 +127,48 @@ def test_a_file_is_evidence_and_a_trust_an_order(
     assert lexicon.entry("高兴") == Entry("高兴", 9_000, "PER", pytest.approx(0.999))  # type: ignore[arg-type]
 
 
-def test_a_damaged_line_of_many(tmp_path: Path) -> None:
+def test_a_type_replaces_a_lists_parts_of_speech_and_a_trust_needs_a_label(tmp_path: Path) -> None:
+    (path := tmp_path / "names.txt").write_text("翠微楼 3 nt\n人和苑 2 GPE\n翠湾 1 n", "utf-8")
+    lexicon = lexicon_of_a_pipeline()
+    lexicon.update(path, type="ORG", trust=0.5)
+    found = [lexicon.entry(word) for word in ("翠微楼", "人和苑", "翠湾")]
+    assert [each and each.type for each in found] == ["ORG", "GPE", "ORG"]
+    with pytest.raises(ValueError, match=r"F046.*'翠微楼', '翠湾'\. "):
+        lexicon.update(path, trust=0.5)
+    with pytest.raises(ValueError, match=r"F046.*'翠湾'"), lexicon.with_words({"翠湾": "n"}, 0.5):
+        pass
+    lexicon.add(["翠湾县"], type="n")
+    assert lexicon.entry("翠湾县") == Entry("翠湾县", type="n")
+
+
+def test_what_a_list_has_that_cannot_be_used(tmp_path: Path) -> None:
+    (path := tmp_path / "names.txt").write_text("翠湾\t\tPRE\n湾\t\tGPE\n医院\t\tn\n", "utf-8")
+    lexicon = lexicon_of_a_pipeline()
+    assert str(lexicon.check(path)).endswith("1 unusable word (湾); 1 unknown type (PRE)")
+    with pytest.raises(ValueError, match=r"F044.*'PRE'"):
+        lexicon.update(path, strict=True)
+    with pytest.raises(ValueError, match=r"W001.*'湾'"):
+        lexicon.check(path, type="GPE", strict=True)
+
+
+def test_a_damaged_line_of_many(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, lexicon = tmp_path / "places.txt", lexicon_of_a_pipeline()
     lines = [f"翠湾{chr(0x7000 + n)}".encode() for n in range(200)]
     path.write_bytes(b"\n".join([*lines, "坏湾\t3?".encode(), b"\xff\xfe"]))
     report = lexicon.check(path, type="GPE")
     assert report.n_words == 200
     assert [line.split("]")[0] for line in report.damaged] == ["[F007", "[F004"]
-    with pytest.raises(ValueError, match=r"F007.*places.txt, line 201"):
+    in_short = (
+        "2 damaged lines (line 201: the frequency '3?' is not a number of 0 …, line 202: byte"
+    )
+    assert in_short in str(report)
+    words_of_a_config(path)
+    assert f"{path}: left out {in_short}" in caplog.text
+    first_two = r"F007.*places.txt, line 201.*\n.*F004.*line 202"
+    with pytest.raises(ValueError, match=first_two):
         lexicon.update(path, type="GPE", strict=True)
-    path.write_bytes(b"\n".join([*lines[:50], "坏湾\t3?".encode()]))
-    with pytest.raises(ValueError, match=r"F007.*line 51"):
+    path.write_bytes(b"\n".join([*lines, *["坏湾\t3?".encode()] * 6]))
+    with pytest.raises(ValueError, match=r"(?s)^(\[F007] [^\n]*line 20[1-5][^\n]*\n){5}…$"):
         lexicon.update(path, type="GPE")
     path.write_text("\n", "utf-8")
     with pytest.warns(UserWarning, match="W002"):

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_any_prefix_of_word_frequency_type(path: Path):
-    path.write_text("\ufeff重庆\nNew York\t7\n\n 北京 \t 1.5 \t place\r\n上海\t\tplace", "utf-8")
+    text = "\ufeff#名\n重庆\nNew York\t7\n\n 北京 \t 1.5 \t place\r\n上海\t\tplace"
+    path.write_text(text, "utf-8")
     assert list(read_words(path, trust=0.5)) == [
         Entry("重庆", trust=0.5),
         Entry("New York", 7, trust=0.5),
@@ -52,6 +54,9 @@ def test_a_user_dictionary_of_words_with_spaces(path: Path):
         ("Visual Studio", 3, "nz"),
         ("凱特琳", -1, ""),
     ]
+    path.write_text("甲，乙 3\n上海 3\n人和药店，福满楼\n", "utf-8")
+    with pytest.raises(ValueError, match=r"^\[F045.*line 3.*TAB.$"):
+        read_words(path)
     path.write_text("重庆\nEdu Trust认证 2000\n北京\n", "utf-8")
     with pytest.raises(ValueError, match=r"F035.*line 2.*'Edu Trust认证 2000'"):
         read_words(path)
@@ -82,11 +87,14 @@ def test_types_of_a_pipeline_after_a_space(path: Path, text: str):
         ("人和药店,10,nt", "F045"),
         ("人和药店,,ORG", "F045"),
         ("Air China,ORG", "F045"),
+        ("人和药店，福满楼", "F045"),
+        ("王芳、李雷；上海", "F045"),
+        ("人和药店|ORG", "F045"),
     ],
 )
 def test_a_line_that_may_be_a_word_or_columns(path: Path, line: str, code: str):
     path.write_text(f"重庆\n{line}\n", "utf-8")
-    with pytest.raises(ValueError, match=rf"{code}.*line 2: '{line}'.*TAB"):
+    with pytest.raises(ValueError, match=rf"{code}.*line 2: '{re.escape(line)}'.*TAB"):
         read_words(path)
     path.write_text(f"{line}\t\n", "utf-8")
     assert [entry.word for entry in read_words(path)] == [line]

@@ -139,6 +139,13 @@ def only_row(encoder: LatticeFeaturiser, text: str) -> dict[str, list[Any]]:
     return row
 
 
+def test_a_new_word_that_is_no_entity_is_hidden() -> None:
+    encoder, text = make_encoder(), "人和药店在重庆"
+    before = only_row(encoder, text)
+    encoder.lexicon.add(["在重"], type="not_entity")
+    assert only_row(encoder, text) == before
+
+
 def test_only_known_words() -> None:
     """A word of the lexicon that training did not show, and without vector, is left out."""
     text = "人和药店在重庆店在重庆"
