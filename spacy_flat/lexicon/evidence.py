@@ -29,7 +29,7 @@ SURE = 2.0  # log10 of the odds from which a name has the component's trust
 _PROPER = ("nr", "ns", "nt", "nz")  # how jieba's types of names begin
 _LABELS = {"nrfg": "PER"}  # well-known persons; its other types are less exact
 _NO_NAME = re.compile(
-    r"[。；]|\w@|://|.{41}|^[\d年月日时分]*[年月日时分][\d年月日时分]*$|^\W*$", re.DOTALL
+    r"[。；，、]|\w@|://|.{41}|^[\d年月日时分]*[年月日时分][\d年月日时分]*$|^\W*$", re.DOTALL
 )
 
 

@@ -26,7 +26,7 @@ NOT_ENTITY = "not_entity"  # the type of words that must not become entities
 FIRST_LINES = 100
 MAX_DAMAGED = 0.01  # share of lines; more are another format
 
-_SEPARATORS = "，、；;|｜"
+_SEPARATORS = "；;|｜"
 _MARKS = re.compile(rf"[\s,{_SEPARATORS}]")
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 # Not 1,2-二氯乙烷, N,N-二甲基甲酰胺 or Washington, D.C.
