@@ -44,6 +44,7 @@ NEIGHBOURS = "一二三四五六七八九 一两三 三五"  # 五六年 is five
 MEASURES = "个位名人岁年天日周小分秒米公英斤吨克里度倍次遍本只条张辆座家所间层楼户套件台种亩平页元"
 
 _HAN = "零〇一二两三四五六七八九"
+_OTHER = "拾佰仟萬億兆"  # characters of numerals that aren't read
 _ANY = rf"[{_HAN}十百千万亿\d]"
 _MORE = rf"(?:{_ANY}|点(?={_ANY})|[.,](?=\d)){{0,24}}"  # as long as possible
 _NUMBER, _SHARE = rf"([{_HAN}十\d]{_MORE})", rf"({_ANY}{_MORE})"
@@ -53,26 +54,28 @@ _YEAR = rf"({_DIGIT}{{4}})年"
 MORNINGS = ("凌晨", "清晨", "早上", "上午")
 _NOON = f"({'|'.join(MORNINGS)}|中午|下午|傍晚|晚上)"
 _DASHES = "~～〜—–-"
-_TO = f"[到至{_DASHES}]"
-_OTHER = "拾佰仟萬億兆"  # characters of numerals that aren't read
-_START = (
-    rf"(?<![A-Za-z第几数之{_OTHER}])(?<!{_ANY})(?<!\d[.,:/])(?<!{_ANY}[点點又{_DASHES}])"
-    r"(?!(?<=\.)\d|(?<=\d[ ，])\d{3}(?!\d))"  # 1，234 may be one number
-)
-_END = rf"(?!{_ANY}|[点點]{_ANY}|[.,:]\d|，\d{{3}}(?!\d)|[几幾]|[多余]?[十百千万亿{_OTHER}])"
-_SINGLE = rf"(?!{_TO}{_ANY}+(?!{_ANY}|分之|下))"  # not the first of two: 百分之三到五
-_DEGREES = "(?:%|℃|°C?)?"
 _CURRENCY, _THING = "|".join(MONEY), "|".join(THINGS)
 _MINUTES = (
     rf"{_SMALL}分(?!之|钟)(?:{_SMALL}秒)?"
-    rf"|([0-5]\d|[二三四五]?十[一二三四五六七八九]?){_END}(?:分钟|(?!{_CURRENCY}|[块倍米公度分]))"
+    rf"|([0-5]\d|[二三四五]?十[一二三四五六七八九]?)(?:分钟|(?!{_CURRENCY}|[块倍米公度分]))"
 )
 _UNIT = "([百千万亿]+)"
 _FEW = _HAN[2:]
-_PRICE_END = r"(?=[的了吗吧呢一]|\W|$)"
-_WHOLE = rf"(?!分之|个亿|米{_DIGIT}{_PRICE_END}|[{MEASURES}]半(?![天夜价]))"  # 十二个半 is 12.5
-_SIGNED = r"(?:(?<![\w)])|(?<=[是到至为温约达低高损]))"
+_COIN = "[角毛分](?![钟之形洲铁])"
+_PRICE_END = rf"(?![.,{_DASHES}]\d)(?=[的了吗吧呢一]|\W|$)"
+_SIGNED = r"(?:(?<![\w)-])|(?<=[是到至为温约达低高损]))"
 
+# All that may belong to one number, or to a range. Both ends of 百分之三到百分之五 are numbers of
+# their own; those of 百分之三到五 and 三到五分之一 aren't. 1，234 may be one number.
+_LIKE = rf"[{_HAN}十百千万亿\d{_OTHER}]"
+_WITH_SIGN = rf"零下|(?<![减担肩背抱胜])负|(?<!-)-(?!\d+年)|{_LIKE}+分之"
+_RUN = re.compile(
+    rf"[A-Za-z第几幾数之.]?({_WITH_SIGN})?{_LIKE}(?:{_LIKE}|[几幾多余]|(?:[点點又比]|分之)(?={_LIKE})"
+    rf"|[.,:/](?=\d)|[ ，](?<=\d.)(?=\d{{3}}(?!\d))"
+    rf"|[到至{_DASHES}](?(1)(?!{_WITH_SIGN}))(?=(?:零下|[负-])?{_LIKE}))*"
+    rf"(?:月|个[万亿]|(?:{_THING}|[{MEASURES}])半(?![天夜价])"
+    rf"|(?:{_THING}|块)[零〇]?{_DIGIT}{{1,2}}(?:{_COIN}|{_PRICE_END}))?"
+)
 _THOUSANDS = re.compile("(?<![０-９])[０-９]{1,3}(?:，[０-９]{3})+(?![０-９])")
 _ARABIC = re.compile(r"(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?")
 _WITH_POINT = re.compile(rf"([^点.]+)点((?!.*两){_DIGIT}+)([百千]?[万亿]*)")
@@ -83,20 +86,25 @@ LATIN_LETTERS = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
 _WORD = rf"[$€£¥]?[{LATIN_LETTERS}]+(?:[-+@._:/&'’,=?#~%]{{1,3}}[{LATIN_LETTERS}]+)*%?"
 LATIN = re.compile(rf"{_WORD}(?:,? {_WORD})*")
 # Digits beside Chinese numerals that couldn't be read together (20几万) aren't copied alone.
-PART_OF_NUMERAL = re.compile(r"(?<=[十百千万亿])\d[\d.,]*|\d[\d.,]*(?=[多余几]?[十百千万亿])")
+PART_OF_NUMERAL = re.compile(
+    rf"(?<=[十百千万亿{_OTHER}])\d[\d.,]*|\d[\d.,]*(?=[多余几]?[十百千万亿{_OTHER}])"
+)
 
 
 def numbers(text: str) -> list[Placeholder]:
     """The numbers that English writes otherwise, in order. Leaves out numerals that aren't one
-    number as a whole, with what they are a part of, such as an impossible date, and Chinese ones
-    without anything that they count."""
+    number as a whole, with what they are a part of, such as an impossible date, and short Chinese
+    ones without anything that they count."""
     found: list[Placeholder] = []
-    taken = bytearray(len(text))
-    text = half_width(text)
+    taken, text = bytearray(len(text)), half_width(text)
+    within = {at for run in _RUN.finditer(text) for at in range(run.start() + 1, run.end())}
     for rule, write in RULES:
-        for match in rule.finditer(text):
+        at = 0
+        while match := rule.search(text, at):
             start, end = match.span()
-            if not any(taken[start:end]):
+            is_part = start in within or end in within
+            at = start + 1 if is_part else end
+            if not is_part and not any(taken[start:end]):
                 if written := write(*match.groups()):
                     found.append(Placeholder(start, end, written))
                 taken[start:end] = b"1" * (end - start)  # so that no part of it is read
@@ -198,15 +206,9 @@ def _months(first: str, last: str) -> str:
     return " to ".join(months) if all(months) else ""
 
 
-def _time(
-    noon: str | None,
-    hour: str,
-    half: str | None,
-    minute: str | None,
-    second: str | None,
-    minute_alone: str | None,
-) -> str:
+def _time(noon: str | None, hour: str, half: str | None, *others: str | None) -> str:
     """Hours alone are times only with 整 or a time of the day."""
+    minute, second, minute_alone = others
     at, past, more = value(hour), _sixtieths(minute or minute_alone), _sixtieths(second)
     past = PAST.get(half or "", past)
     if at is None or past is None or more is None or not (noon or half or minute or minute_alone):
@@ -242,7 +244,7 @@ def _with_noon(noon: str | None, time: str) -> str:
 def _fraction(low: str, high: str, of: str | None) -> str:
     """A unit alone is one of it: 百分之百, 万分之一."""
     above, below = (spelled(each) or spelled(f"一{each}") for each in (high, low))
-    if not (above and below):
+    if not above or not below or "." in below:
         return ""
     return f"{above}%" if low == "百" else f"{above}/{below}{' of the' if of else ''}"
 
@@ -335,44 +337,43 @@ def _formatted(pattern: str, *numerals: str) -> str:
 
 
 def _count(numeral: str, thing: str | None) -> str:
-    """Small whole ones, and those in digits alone, stay as they are."""
+    """Leaves small ones, those in digits alone, words (三千), and 二千零五年, maybe a date."""
     number = value(numeral) or 0
-    is_left = numeral.isascii() or (number <= 10 and not number % 1)
+    is_short = number < 1000 or len(numeral) < 3
+    is_word = thing is None and is_short and not re.search(r"\d", numeral)
+    is_year = thing == "年" and 1900 < number < 2100 and number % 100
+    is_left = numeral.isascii() or is_word or is_year or (number <= 10 and not number % 1)
     return "" if is_left else _formatted("{}" + _of(thing), numeral)
 
 
 # The first rule that fits counts.
 _RULES: dict[str, Callable[..., str]] = {
-    rf"{_START}(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
-    rf"{_START}{_YEAR}{_SMALL}月": _date,
-    rf"{_START}(\d{{1,2}}){_TO}(\d{{1,2}})月": _months,
-    rf"{_START}()(\d{{1,2}})月": _date,
-    rf"{_START}(?!\d{{4}})({_DIGIT}{{4}})(?=年)": _digits,
-    rf"{_START}(?!两){_SMALL}世纪(?:({_DIGIT})[十0]年代)?": _century,
-    rf"{_START}(\d{{1,3}}0|[{_HAN}]十)年代": partial(_formatted, "{}s"),
-    rf"{_START}{_NOON}?{_SMALL}点(?:(半|[一三13]刻|整)|{_MINUTES}|(?!{_ANY}))": _time,
-    rf"{_NOON}(\d+:\d\d(?:[{_DASHES}]\d+:\d\d)?)(?![\d:]|[{_DASHES}]\d)": _with_noon,
-    rf"{_START}{_NUMBER}比{_NUMBER}{_END}(?![大小多少高低长短重轻贵])": partial(
-        _formatted, "{}-{}"
-    ),
-    rf"{_START}{_SHARE}分之{_SHARE}{_END}{_SINGLE}(的(?=\w))?": _fraction,
-    rf"第{_NUMBER}{_END}(?!{_TO}|[、和或]{_ANY})({'|'.join(CHAPTERS)})?": _nth,
-    rf"{_START}{_NUMBER}(?:[到至]|[{_DASHES}](?=[\d.]+(?:{_UNIT[1:-1]}|{_CURRENCY}))){_NUMBER}{_END}"
+    rf"(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
+    rf"{_YEAR}{_SMALL}月": _date,
+    rf"(\d{{1,2}})[到至{_DASHES}](\d{{1,2}})月": _months,
+    r"()(\d{1,2})月": _date,
+    rf"(?!\d{{4}})({_DIGIT}{{4}})(?=年)": _digits,
+    rf"(?!两){_SMALL}世纪(?:({_DIGIT})[十0]年代)?": _century,
+    rf"(\d{{1,3}}0|[{_HAN}]十)年代": partial(_formatted, "{}s"),
+    rf"{_NOON}?{_SMALL}点(?:(半|[一三13]刻|整)|{_MINUTES})?": _time,
+    rf"{_NOON}(\d+:\d\d(?:[{_DASHES}]\d+:\d\d)?)": _with_noon,
+    rf"{_NUMBER}比{_NUMBER}(?![大小多少高低长短重轻贵])": partial(_formatted, "{}-{}"),
+    rf"{_SHARE}分之{_SHARE}(的(?=\w))?": _fraction,
+    rf"第{_NUMBER}(?![、和或]{_ANY})({'|'.join(CHAPTERS)})?": _nth,
+    rf"{_NUMBER}(?:[到至]|[{_DASHES}](?=[\d.]+(?:{_UNIT[1:-1]}|{_CURRENCY}))){_NUMBER}"
     rf"(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
-    rf"{_START}{_SMALL}([年天岁]半|个半(?:小时|月|星期))(?![年天夜载价工自决信数路])": _with_tenths,
-    rf"{_START}([1-3一二两三])(米)({_DIGIT}{{1,2}})(?![几多{MEASURES}]|{_ANY})": _with_tenths,
-    rf"(?:打|(?<!波){_START})({_DIGIT}(?:[点.]?{_DIGIT})?)折"
+    rf"{_SMALL}([年天岁]半|个半(?:小时|月|星期))(?![年天夜载价工自决信数路])": _with_tenths,
+    rf"([1-3一二两三])(米)({_DIGIT}{{1,2}})(?![{MEASURES}])": _with_tenths,
+    rf"(?:打|(?<!波))({_DIGIT}(?:[点.]?{_DIGIT})?)折"
     r"(?![扣叠磨腾合戏画页屏幕子])": _discount,
-    rf"{_START}((?:{_ANY}*[十百千万])?)([{_FEW}])([{_FEW}])([十百千万亿]*)(?!年[级代])"
+    rf"((?:{_ANY}*[十百千万])?)([{_FEW}])([{_FEW}])([十百千万亿]*)(?!年[级代])"
     rf"(?:({_THING})|(?=[{MEASURES}]))": _neighbours,
-    rf"{_START}{_NUMBER}[元块](?:({_DIGIT})(?:[角毛]|(?<=块.)))?(?:[零〇]?({_DIGIT})(?(2)分?|分))?"
-    rf"(?![.,]\d)(?:钱|{_PRICE_END}|(?<=[角毛分])(?![钟之形洲铁]))": _yuan,
-    rf"{_START}{_NUMBER}({_CURRENCY})": _money,
-    rf"零下{_NUMBER}{_END}{_SINGLE}": partial(_formatted, "-{}"),
-    rf"{_SIGNED}负{_NUMBER}{_END}{_SINGLE}(?=[度米层分]|\W|$)": partial(_formatted, "-{}"),
-    rf"{_SIGNED}-(\d[\d.]*{_DEGREES}){_END}(?![A-Za-z-])": "-{}".format,
-    rf"{_START}{_NUMBER}[多余几]{_UNIT}?(?![{_OTHER}号]|{_ANY})({_THING})?": _over,
-    rf"{_START}(\d[\d.,]*{_ANY}(?:{_ANY}|[.,](?=\d))*){_END}{_WHOLE}({_THING})?": _count,
-    rf"{_START}{_NUMBER}{_END}{_WHOLE}(?:({_THING})|(?=[{MEASURES}]))": _count,
+    rf"{_NUMBER}[元块](?:({_DIGIT})(?:[角毛]|(?<=块.)))?(?:[零〇]?({_DIGIT})(?(2)分?|分))?"
+    rf"(?:钱|{_PRICE_END}|(?<=[角毛分])(?![钟之形洲铁]))": _yuan,
+    rf"{_NUMBER}({_CURRENCY})": _money,
+    rf"(?:零下|{_SIGNED}负){_NUMBER}(?=[度摄米层分到至]|\W|$)": partial(_formatted, "-{}"),
+    rf"{_SIGNED}-(\d[\d.]*(?:%|℃|°C?)?)(?![A-Za-z-])": "-{}".format,
+    rf"{_NUMBER}[多余几]{_UNIT}?(?!号)({_THING})?": _over,
+    rf"{_NUMBER}({_THING}|(?=[{MEASURES}]))?": _count,
 }
 RULES = [(re.compile(pattern), write) for pattern, write in _RULES.items()]
