@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
 from functools import partial
+from math import prod
 
 from .names import Placeholder
 
@@ -13,7 +14,6 @@ FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−＄￥￡"
 DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
 PAST = {"半": 30, "一刻": 15, "1刻": 15, "三刻": 45, "3刻": 45}  # an hour
-MAX_LENGTH = 24  # of a numeral with Chinese characters
 MOST = 10**12  # of 万 and of 亿, and before 点
 LARGE = {10**12: "trillion", 10**9: "billion", 10**6: "million"}
 MONTHS = (
@@ -36,7 +36,7 @@ THINGS = MONEY | _table(
 )
 TENTHS = _table(
     "个半小时 hours, 个半月 months, 个半星期 weeks, 年半 years, 天半 days, 岁半 years old, "
-    "米 meters"
+    "米 meters, 元 yuan"
 )
 CHAPTERS = _table("章 Chapter, 节课 Lesson, 节 Section, 课 Lesson, 页 page, 集 Episode")
 NEIGHBOURS = "一二三四五六七八九 一两三 三五"  # 五六年 is five to six years
@@ -134,17 +134,12 @@ def value(numeral: str, has_tenths: bool = True) -> Decimal | None:
         return Decimal(numeral.replace(",", ""))
     if numeral in DIGITS:
         return Decimal(DIGITS[numeral])
-    if len(numeral) > MAX_LENGTH:
-        return None
     if parts := _WITH_POINT.fullmatch(numeral):
         whole, tenths, units = parts.groups()
         number = value(whole, False)
         if number is None or number >= MOST:
             return None
-        number = Decimal(f"{number:f}.{_digits(tenths)}")
-        for unit in units:
-            number *= UNITS[unit]
-        return number
+        return Decimal(f"{number:f}.{_digits(tenths)}") * prod(UNITS[unit] for unit in units)
     for unit, size in UNITS.items():
         if unit in numeral:
             left, _, right = numeral.partition(unit)
@@ -191,11 +186,14 @@ def _digits(numeral: str) -> str:
     return "".join(str(DIGITS.get(each, each)) for each in numeral)
 
 
-def _date(year: str | None, month: str, day: str = "") -> str:
+def _date(year: str | None, month: str, day: str | None = None) -> str:
+    """三月 may be three months."""
     m, d, y = value(month), value(day or "1"), _digits(year or "")
     try:
         date(int(y or 2000), int(m or 0), int(d or 0))
     except ValueError:  # one that doesn't exist
+        return ""
+    if not (year or day or month.isascii()):
         return ""
     written = MONTHS[int(m or 0) - 1] + f" {d}" * bool(day)
     return f"{written}{',' * bool(day)} {y}" if y else written
@@ -267,11 +265,9 @@ def _ordinal(number: Decimal) -> str:
 def _century(numeral: str, tens: str | None) -> str:
     """20世纪90年代 → "the 1990s", 20世纪 → "the 20th century"."""
     number = value(numeral)
-    if not number:
-        return ""
-    if tens:
+    if number and tens:
         return f"the {number * 10 - 10 + int(_digits(tens))}0s"
-    return f"the {_ordinal(number)} century"
+    return f"the {_ordinal(number)} century" if number else ""
 
 
 def _with_tenths(numeral: str, unit: str, tenths: str = "5") -> str:
@@ -291,14 +287,11 @@ def _yuan(numeral: str, tenths: str | None, hundredths: str | None) -> str:
     """十元三角八分, 十块三毛八 → "10.38 yuan"."""
     if not (tenths or hundredths):
         return _money(numeral)
-    number = value(numeral)
-    is_whole = number is not None and not number % 1
-    return f"{number:,f}.{_digits((tenths or '零') + (hundredths or ''))} yuan" if is_whole else ""
+    return _with_tenths(numeral, "元", (tenths or "零") + (hundredths or ""))
 
 
 def _money(numeral: str, currency: str = "元") -> str:
-    amount, word = spelled(numeral), MONEY[currency]
-    return amount and f"{amount} {word.removesuffix('s') if amount == '1' else word}"
+    return _formatted("{}", numeral, thing=currency)
 
 
 def _range(low: str, high: str, currency: str | None) -> str:
@@ -311,29 +304,27 @@ def _range(low: str, high: str, currency: str | None) -> str:
         if is_less != is_bare and not low.isascii():
             return ""
         low += high[len(few) :] if is_less else ""
-    return _formatted(f"{{}} to {{}} {MONEY[currency] if currency else ''}".rstrip(), low, high)
+    return _formatted("{} to {}", low, high, thing=currency)
 
 
 def _neighbours(start: str, low: str, high: str, unit: str, thing: str | None) -> str:
     """一百五六十人 → "150 to 160 people"."""
     if low + high not in NEIGHBOURS:
         return ""
-    return _formatted("{} to {}" + _of(thing), start + low + unit, start + high + unit)
+    return _formatted("{} to {}", start + low + unit, start + high + unit, thing=thing)
 
 
 def _over(numeral: str, unit: str | None, thing: str | None) -> str:
     is_many = unit or (value(numeral) or 0) >= 10
-    return _formatted("over {}" + _of(thing), numeral + (unit or "")) if is_many else ""
+    return _formatted("over {}", numeral + (unit or ""), thing=thing) if is_many else ""
 
 
-def _of(thing: str | None) -> str:
-    return f" {THINGS[thing]}" if thing else ""
-
-
-def _formatted(pattern: str, *numerals: str) -> str:
-    """The pattern with numerals in digits; "" if one isn't a number."""
+def _formatted(pattern: str, *numerals: str, thing: str | None = None) -> str:
+    """The pattern with numerals in digits, and what they count; "" if one isn't a number."""
     amounts = [spelled(each) for each in numerals]
-    return pattern.format(*amounts) if all(amounts) else ""
+    things = THINGS.get(thing or "", "")
+    things = things.removesuffix("s") if amounts == ["1"] else things
+    return f"{pattern.format(*amounts)} {things}".rstrip() if all(amounts) else ""
 
 
 def _count(numeral: str, thing: str | None) -> str:
@@ -343,15 +334,13 @@ def _count(numeral: str, thing: str | None) -> str:
     is_word = thing is None and is_short and not re.search(r"\d", numeral)
     is_year = thing == "年" and 1900 < number < 2100 and number % 100
     is_left = numeral.isascii() or is_word or is_year or (number <= 10 and not number % 1)
-    return "" if is_left else _formatted("{}" + _of(thing), numeral)
+    return "" if is_left else _formatted("{}", numeral, thing=thing)
 
 
 # The first rule that fits counts.
 _RULES: dict[str, Callable[..., str]] = {
-    rf"(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
-    rf"{_YEAR}{_SMALL}月": _date,
+    rf"(?:{_YEAR})?{_SMALL}月(?:{_SMALL}[日号])?": _date,
     rf"(\d{{1,2}})[到至{_DASHES}](\d{{1,2}})月": _months,
-    r"()(\d{1,2})月": _date,
     rf"(?!\d{{4}})({_DIGIT}{{4}})(?=年)": _digits,
     rf"(?!两){_SMALL}世纪(?:({_DIGIT})[十0]年代)?": _century,
     rf"(\d{{1,3}}0|[{_HAN}]十)年代": partial(_formatted, "{}s"),

@@ -196,4 +196,4 @@ def test_what_stays_as_it_is(text: str) -> None:
 def test_values() -> None:
     known = {"十": 10, "一百零五": 105, "三百五": 350, "一亿二千万": 120_000_000, "一万亿": 10**12}
     assert {numeral: value(numeral) for numeral in known} == known
-    assert not any(map(value, ("二三", "十五百", "三千五万亿万", "零点", "点五", "十万" * 5000)))
+    assert not any(map(value, ("二三", "十五百", "三千五万亿万", "零点", "点五")))
