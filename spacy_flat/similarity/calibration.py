@@ -64,8 +64,9 @@ def fit_calibration(
     shares: Floats | float = 1.0,
 ) -> tuple[float, float, float]:
     """The temperature, the weight of the cosines (0 or more), and the bias with the highest
-    likelihood. The earlier fit counts as `SEEN` more pairs with typical logits and cosines, so that
-    a few pairs change little.
+    likelihood of these pairs and `SEEN` typical ones, which the earlier fit labels. The log-odds of
+    both fits are averaged, the earlier one again as `SEEN` pairs: so n pairs, whatever their
+    logits, raise the temperature by at most a share of n / `SEEN`.
 
     logits: [N, K]; cosines: [N]; gold: [N] numbers of classes.
     positive: [K] 1 for the class that the cosine and the bias count for, or zeros.
@@ -78,12 +79,14 @@ def fit_calibration(
     cosines = np.concatenate([cosines, other_cosines])
     bias = np.broadcast_to(positive, logits.shape)
     features = np.stack([logits, bias * cosines[:, None], bias], axis=2)
-    said = np.exp(log_softmax(features[n:] @ [1 / temperature, *others]))
+    earlier = [1 / temperature, *others]
+    said = np.exp(log_softmax(features[n:] @ earlier))
     targets = np.concatenate([np.eye(k)[gold], said])
     shares = np.broadcast_to(shares, n)
     shares = np.concatenate([shares, np.full(len(said), shares.mean() * SEEN / len(said))])
     lowest, highest = (SLOPES[0], 0.0, -MAX_WEIGHT), (SLOPES[1], MAX_WEIGHT, MAX_WEIGHT)
-    slope, cosine, shift = fit_weights(features, targets, lowest, highest, shares).tolist()
+    fitted = fit_weights(features, targets, lowest, highest, shares)
+    slope, cosine, shift = np.average([fitted, earlier], axis=0, weights=[n, SEEN]).tolist()
     return round(1 / slope, DIGITS), round(cosine, DIGITS), round(shift, DIGITS)
 
 

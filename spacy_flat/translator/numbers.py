@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
 from functools import partial
+from math import prod
 
 from .names import Placeholder
 
@@ -13,7 +14,6 @@ FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−＄￥￡"
 DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
 PAST = {"半": 30, "一刻": 15, "1刻": 15, "三刻": 45, "3刻": 45}  # an hour
-MAX_LENGTH = 24  # of a numeral with Chinese characters
 MOST = 10**12  # of 万 and of 亿, and before 点
 LARGE = {10**12: "trillion", 10**9: "billion", 10**6: "million"}
 MONTHS = (
@@ -36,7 +36,7 @@ THINGS = MONEY | _table(
 )
 TENTHS = _table(
     "个半小时 hours, 个半月 months, 个半星期 weeks, 年半 years, 天半 days, 岁半 years old, "
-    "米 meters"
+    "米 meters, 元 yuan"
 )
 CHAPTERS = _table("章 Chapter, 节课 Lesson, 节 Section, 课 Lesson, 页 page, 集 Episode")
 NEIGHBOURS = "一二三四五六七八九 一两三 三五"  # 五六年 is five to six years
@@ -44,6 +44,7 @@ NEIGHBOURS = "一二三四五六七八九 一两三 三五"  # 五六年 is five
 MEASURES = "个位名人岁年天日周小分秒米公英斤吨克里度倍次遍本只条张辆座家所间层楼户套件台种亩平页元"
 
 _HAN = "零〇一二两三四五六七八九"
+_OTHER = "拾佰仟萬億兆"  # characters of numerals that aren't read
 _ANY = rf"[{_HAN}十百千万亿\d]"
 _MORE = rf"(?:{_ANY}|点(?={_ANY})|[.,](?=\d)){{0,24}}"  # as long as possible
 _NUMBER, _SHARE = rf"([{_HAN}十\d]{_MORE})", rf"({_ANY}{_MORE})"
@@ -53,26 +54,28 @@ _YEAR = rf"({_DIGIT}{{4}})年"
 MORNINGS = ("凌晨", "清晨", "早上", "上午")
 _NOON = f"({'|'.join(MORNINGS)}|中午|下午|傍晚|晚上)"
 _DASHES = "~～〜—–-"
-_TO = f"[到至{_DASHES}]"
-_OTHER = "拾佰仟萬億兆"  # characters of numerals that aren't read
-_START = (
-    rf"(?<![A-Za-z第几数之{_OTHER}])(?<!{_ANY})(?<!\d[.,:/])(?<!{_ANY}[点點又{_DASHES}])"
-    r"(?!(?<=\.)\d|(?<=\d[ ，])\d{3}(?!\d))"  # 1，234 may be one number
-)
-_END = rf"(?!{_ANY}|[点點]{_ANY}|[.,:]\d|，\d{{3}}(?!\d)|[几幾]|[多余]?[十百千万亿{_OTHER}])"
-_SINGLE = rf"(?!{_TO}{_ANY}+(?!{_ANY}|分之|下))"  # not the first of two: 百分之三到五
-_DEGREES = "(?:%|℃|°C?)?"
 _CURRENCY, _THING = "|".join(MONEY), "|".join(THINGS)
 _MINUTES = (
     rf"{_SMALL}分(?!之|钟)(?:{_SMALL}秒)?"
-    rf"|([0-5]\d|[二三四五]?十[一二三四五六七八九]?){_END}(?:分钟|(?!{_CURRENCY}|[块倍米公度分]))"
+    rf"|([0-5]\d|[二三四五]?十[一二三四五六七八九]?)(?:分钟|(?!{_CURRENCY}|[块倍米公度分]))"
 )
 _UNIT = "([百千万亿]+)"
 _FEW = _HAN[2:]
-_PRICE_END = r"(?=[的了吗吧呢一]|\W|$)"
-_WHOLE = rf"(?!分之|个亿|米{_DIGIT}{_PRICE_END}|[{MEASURES}]半(?![天夜价]))"  # 十二个半 is 12.5
-_SIGNED = r"(?:(?<![\w)])|(?<=[是到至为温约达低高损]))"
+_COIN = "[角毛分](?![钟之形洲铁])"
+_PRICE_END = rf"(?![.,{_DASHES}]\d)(?=[的了吗吧呢一]|\W|$)"
+_SIGNED = r"(?:(?<![\w)-])|(?<=[是到至为温约达低高损]))"
 
+# All that may belong to one number, or to a range. Both ends of 百分之三到百分之五 are numbers of
+# their own; those of 百分之三到五 and 三到五分之一 aren't. 1，234 may be one number.
+_LIKE = rf"[{_HAN}十百千万亿\d{_OTHER}]"
+_WITH_SIGN = rf"零下|(?<![减担肩背抱胜])负|(?<!-)-(?!\d+年)|{_LIKE}+分之"
+_RUN = re.compile(
+    rf"[A-Za-z第几幾数之.]?({_WITH_SIGN})?{_LIKE}(?:{_LIKE}|[几幾多余]|(?:[点點又比]|分之)(?={_LIKE})"
+    rf"|[.,:/](?=\d)|[ ，](?<=\d.)(?=\d{{3}}(?!\d))"
+    rf"|[到至{_DASHES}](?(1)(?!{_WITH_SIGN}))(?=(?:零下|[负-])?{_LIKE}))*"
+    rf"(?:月|个[万亿]|(?:{_THING}|[{MEASURES}])半(?![天夜价])"
+    rf"|(?:{_THING}|块)[零〇]?{_DIGIT}{{1,2}}(?:{_COIN}|{_PRICE_END}))?"
+)
 _THOUSANDS = re.compile("(?<![０-９])[０-９]{1,3}(?:，[０-９]{3})+(?![０-９])")
 _ARABIC = re.compile(r"(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?")
 _WITH_POINT = re.compile(rf"([^点.]+)点((?!.*两){_DIGIT}+)([百千]?[万亿]*)")
@@ -83,20 +86,25 @@ LATIN_LETTERS = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
 _WORD = rf"[$€£¥]?[{LATIN_LETTERS}]+(?:[-+@._:/&'’,=?#~%]{{1,3}}[{LATIN_LETTERS}]+)*%?"
 LATIN = re.compile(rf"{_WORD}(?:,? {_WORD})*")
 # Digits beside Chinese numerals that couldn't be read together (20几万) aren't copied alone.
-PART_OF_NUMERAL = re.compile(r"(?<=[十百千万亿])\d[\d.,]*|\d[\d.,]*(?=[多余几]?[十百千万亿])")
+PART_OF_NUMERAL = re.compile(
+    rf"(?<=[十百千万亿{_OTHER}])\d[\d.,]*|\d[\d.,]*(?=[多余几]?[十百千万亿{_OTHER}])"
+)
 
 
 def numbers(text: str) -> list[Placeholder]:
     """The numbers that English writes otherwise, in order. Leaves out numerals that aren't one
-    number as a whole, with what they are a part of, such as an impossible date, and Chinese ones
-    without anything that they count."""
+    number as a whole, with what they are a part of, such as an impossible date, and short Chinese
+    ones without anything that they count."""
     found: list[Placeholder] = []
-    taken = bytearray(len(text))
-    text = half_width(text)
+    taken, text = bytearray(len(text)), half_width(text)
+    within = {at for run in _RUN.finditer(text) for at in range(run.start() + 1, run.end())}
     for rule, write in RULES:
-        for match in rule.finditer(text):
+        at = 0
+        while match := rule.search(text, at):
             start, end = match.span()
-            if not any(taken[start:end]):
+            is_part = start in within or end in within
+            at = start + 1 if is_part else end
+            if not is_part and not any(taken[start:end]):
                 if written := write(*match.groups()):
                     found.append(Placeholder(start, end, written))
                 taken[start:end] = b"1" * (end - start)  # so that no part of it is read
@@ -126,17 +134,12 @@ def value(numeral: str, has_tenths: bool = True) -> Decimal | None:
         return Decimal(numeral.replace(",", ""))
     if numeral in DIGITS:
         return Decimal(DIGITS[numeral])
-    if len(numeral) > MAX_LENGTH:
-        return None
     if parts := _WITH_POINT.fullmatch(numeral):
         whole, tenths, units = parts.groups()
         number = value(whole, False)
         if number is None or number >= MOST:
             return None
-        number = Decimal(f"{number:f}.{_digits(tenths)}")
-        for unit in units:
-            number *= UNITS[unit]
-        return number
+        return Decimal(f"{number:f}.{_digits(tenths)}") * prod(UNITS[unit] for unit in units)
     for unit, size in UNITS.items():
         if unit in numeral:
             left, _, right = numeral.partition(unit)
@@ -183,11 +186,14 @@ def _digits(numeral: str) -> str:
     return "".join(str(DIGITS.get(each, each)) for each in numeral)
 
 
-def _date(year: str | None, month: str, day: str = "") -> str:
+def _date(year: str | None, month: str, day: str | None = None) -> str:
+    """三月 may be three months."""
     m, d, y = value(month), value(day or "1"), _digits(year or "")
     try:
         date(int(y or 2000), int(m or 0), int(d or 0))
     except ValueError:  # one that doesn't exist
+        return ""
+    if not (year or day or month.isascii()):
         return ""
     written = MONTHS[int(m or 0) - 1] + f" {d}" * bool(day)
     return f"{written}{',' * bool(day)} {y}" if y else written
@@ -198,15 +204,9 @@ def _months(first: str, last: str) -> str:
     return " to ".join(months) if all(months) else ""
 
 
-def _time(
-    noon: str | None,
-    hour: str,
-    half: str | None,
-    minute: str | None,
-    second: str | None,
-    minute_alone: str | None,
-) -> str:
+def _time(noon: str | None, hour: str, half: str | None, *others: str | None) -> str:
     """Hours alone are times only with 整 or a time of the day."""
+    minute, second, minute_alone = others
     at, past, more = value(hour), _sixtieths(minute or minute_alone), _sixtieths(second)
     past = PAST.get(half or "", past)
     if at is None or past is None or more is None or not (noon or half or minute or minute_alone):
@@ -242,7 +242,7 @@ def _with_noon(noon: str | None, time: str) -> str:
 def _fraction(low: str, high: str, of: str | None) -> str:
     """A unit alone is one of it: 百分之百, 万分之一."""
     above, below = (spelled(each) or spelled(f"一{each}") for each in (high, low))
-    if not (above and below):
+    if not above or not below or "." in below:
         return ""
     return f"{above}%" if low == "百" else f"{above}/{below}{' of the' if of else ''}"
 
@@ -265,11 +265,9 @@ def _ordinal(number: Decimal) -> str:
 def _century(numeral: str, tens: str | None) -> str:
     """20世纪90年代 → "the 1990s", 20世纪 → "the 20th century"."""
     number = value(numeral)
-    if not number:
-        return ""
-    if tens:
+    if number and tens:
         return f"the {number * 10 - 10 + int(_digits(tens))}0s"
-    return f"the {_ordinal(number)} century"
+    return f"the {_ordinal(number)} century" if number else ""
 
 
 def _with_tenths(numeral: str, unit: str, tenths: str = "5") -> str:
@@ -289,14 +287,11 @@ def _yuan(numeral: str, tenths: str | None, hundredths: str | None) -> str:
     """十元三角八分, 十块三毛八 → "10.38 yuan"."""
     if not (tenths or hundredths):
         return _money(numeral)
-    number = value(numeral)
-    is_whole = number is not None and not number % 1
-    return f"{number:,f}.{_digits((tenths or '零') + (hundredths or ''))} yuan" if is_whole else ""
+    return _with_tenths(numeral, "元", (tenths or "零") + (hundredths or ""))
 
 
 def _money(numeral: str, currency: str = "元") -> str:
-    amount, word = spelled(numeral), MONEY[currency]
-    return amount and f"{amount} {word.removesuffix('s') if amount == '1' else word}"
+    return _formatted("{}", numeral, thing=currency)
 
 
 def _range(low: str, high: str, currency: str | None) -> str:
@@ -309,70 +304,65 @@ def _range(low: str, high: str, currency: str | None) -> str:
         if is_less != is_bare and not low.isascii():
             return ""
         low += high[len(few) :] if is_less else ""
-    return _formatted(f"{{}} to {{}} {MONEY[currency] if currency else ''}".rstrip(), low, high)
+    return _formatted("{} to {}", low, high, thing=currency)
 
 
 def _neighbours(start: str, low: str, high: str, unit: str, thing: str | None) -> str:
     """一百五六十人 → "150 to 160 people"."""
     if low + high not in NEIGHBOURS:
         return ""
-    return _formatted("{} to {}" + _of(thing), start + low + unit, start + high + unit)
+    return _formatted("{} to {}", start + low + unit, start + high + unit, thing=thing)
 
 
 def _over(numeral: str, unit: str | None, thing: str | None) -> str:
     is_many = unit or (value(numeral) or 0) >= 10
-    return _formatted("over {}" + _of(thing), numeral + (unit or "")) if is_many else ""
+    return _formatted("over {}", numeral + (unit or ""), thing=thing) if is_many else ""
 
 
-def _of(thing: str | None) -> str:
-    return f" {THINGS[thing]}" if thing else ""
-
-
-def _formatted(pattern: str, *numerals: str) -> str:
-    """The pattern with numerals in digits; "" if one isn't a number."""
+def _formatted(pattern: str, *numerals: str, thing: str | None = None) -> str:
+    """The pattern with numerals in digits, and what they count; "" if one isn't a number."""
     amounts = [spelled(each) for each in numerals]
-    return pattern.format(*amounts) if all(amounts) else ""
+    things = THINGS.get(thing or "", "")
+    things = things.removesuffix("s") if amounts == ["1"] else things
+    return f"{pattern.format(*amounts)} {things}".rstrip() if all(amounts) else ""
 
 
 def _count(numeral: str, thing: str | None) -> str:
-    """Small whole ones, and those in digits alone, stay as they are."""
+    """Leaves small ones, those in digits alone, words (三千), and 二千零五年, maybe a date."""
     number = value(numeral) or 0
-    is_left = numeral.isascii() or (number <= 10 and not number % 1)
-    return "" if is_left else _formatted("{}" + _of(thing), numeral)
+    is_short = number < 1000 or len(numeral) < 3
+    is_word = thing is None and is_short and not re.search(r"\d", numeral)
+    is_year = thing == "年" and 1900 < number < 2100 and number % 100
+    is_left = numeral.isascii() or is_word or is_year or (number <= 10 and not number % 1)
+    return "" if is_left else _formatted("{}", numeral, thing=thing)
 
 
 # The first rule that fits counts.
 _RULES: dict[str, Callable[..., str]] = {
-    rf"{_START}(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
-    rf"{_START}{_YEAR}{_SMALL}月": _date,
-    rf"{_START}(\d{{1,2}}){_TO}(\d{{1,2}})月": _months,
-    rf"{_START}()(\d{{1,2}})月": _date,
-    rf"{_START}(?!\d{{4}})({_DIGIT}{{4}})(?=年)": _digits,
-    rf"{_START}(?!两){_SMALL}世纪(?:({_DIGIT})[十0]年代)?": _century,
-    rf"{_START}(\d{{1,3}}0|[{_HAN}]十)年代": partial(_formatted, "{}s"),
-    rf"{_START}{_NOON}?{_SMALL}点(?:(半|[一三13]刻|整)|{_MINUTES}|(?!{_ANY}))": _time,
-    rf"{_NOON}(\d+:\d\d(?:[{_DASHES}]\d+:\d\d)?)(?![\d:]|[{_DASHES}]\d)": _with_noon,
-    rf"{_START}{_NUMBER}比{_NUMBER}{_END}(?![大小多少高低长短重轻贵])": partial(
-        _formatted, "{}-{}"
-    ),
-    rf"{_START}{_SHARE}分之{_SHARE}{_END}{_SINGLE}(的(?=\w))?": _fraction,
-    rf"第{_NUMBER}{_END}(?!{_TO}|[、和或]{_ANY})({'|'.join(CHAPTERS)})?": _nth,
-    rf"{_START}{_NUMBER}(?:[到至]|[{_DASHES}](?=[\d.]+(?:{_UNIT[1:-1]}|{_CURRENCY}))){_NUMBER}{_END}"
+    rf"(?:{_YEAR})?{_SMALL}月(?:{_SMALL}[日号])?": _date,
+    rf"(\d{{1,2}})[到至{_DASHES}](\d{{1,2}})月": _months,
+    rf"(?!\d{{4}})({_DIGIT}{{4}})(?=年)": _digits,
+    rf"(?!两){_SMALL}世纪(?:({_DIGIT})[十0]年代)?": _century,
+    rf"(\d{{1,3}}0|[{_HAN}]十)年代": partial(_formatted, "{}s"),
+    rf"{_NOON}?{_SMALL}点(?:(半|[一三13]刻|整)|{_MINUTES})?": _time,
+    rf"{_NOON}(\d+:\d\d(?:[{_DASHES}]\d+:\d\d)?)": _with_noon,
+    rf"{_NUMBER}比{_NUMBER}(?![大小多少高低长短重轻贵])": partial(_formatted, "{}-{}"),
+    rf"{_SHARE}分之{_SHARE}(的(?=\w))?": _fraction,
+    rf"第{_NUMBER}(?![、和或]{_ANY})({'|'.join(CHAPTERS)})?": _nth,
+    rf"{_NUMBER}(?:[到至]|[{_DASHES}](?=[\d.]+(?:{_UNIT[1:-1]}|{_CURRENCY}))){_NUMBER}"
     rf"(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
-    rf"{_START}{_SMALL}([年天岁]半|个半(?:小时|月|星期))(?![年天夜载价工自决信数路])": _with_tenths,
-    rf"{_START}([1-3一二两三])(米)({_DIGIT}{{1,2}})(?![几多{MEASURES}]|{_ANY})": _with_tenths,
-    rf"(?:打|(?<!波){_START})({_DIGIT}(?:[点.]?{_DIGIT})?)折"
+    rf"{_SMALL}([年天岁]半|个半(?:小时|月|星期))(?![年天夜载价工自决信数路])": _with_tenths,
+    rf"([1-3一二两三])(米)({_DIGIT}{{1,2}})(?![{MEASURES}])": _with_tenths,
+    rf"(?:打|(?<!波))({_DIGIT}(?:[点.]?{_DIGIT})?)折"
     r"(?![扣叠磨腾合戏画页屏幕子])": _discount,
-    rf"{_START}((?:{_ANY}*[十百千万])?)([{_FEW}])([{_FEW}])([十百千万亿]*)(?!年[级代])"
+    rf"((?:{_ANY}*[十百千万])?)([{_FEW}])([{_FEW}])([十百千万亿]*)(?!年[级代])"
     rf"(?:({_THING})|(?=[{MEASURES}]))": _neighbours,
-    rf"{_START}{_NUMBER}[元块](?:({_DIGIT})(?:[角毛]|(?<=块.)))?(?:[零〇]?({_DIGIT})(?(2)分?|分))?"
-    rf"(?![.,]\d)(?:钱|{_PRICE_END}|(?<=[角毛分])(?![钟之形洲铁]))": _yuan,
-    rf"{_START}{_NUMBER}({_CURRENCY})": _money,
-    rf"零下{_NUMBER}{_END}{_SINGLE}": partial(_formatted, "-{}"),
-    rf"{_SIGNED}负{_NUMBER}{_END}{_SINGLE}(?=[度米层分]|\W|$)": partial(_formatted, "-{}"),
-    rf"{_SIGNED}-(\d[\d.]*{_DEGREES}){_END}(?![A-Za-z-])": "-{}".format,
-    rf"{_START}{_NUMBER}[多余几]{_UNIT}?(?![{_OTHER}号]|{_ANY})({_THING})?": _over,
-    rf"{_START}(\d[\d.,]*{_ANY}(?:{_ANY}|[.,](?=\d))*){_END}{_WHOLE}({_THING})?": _count,
-    rf"{_START}{_NUMBER}{_END}{_WHOLE}(?:({_THING})|(?=[{MEASURES}]))": _count,
+    rf"{_NUMBER}[元块](?:({_DIGIT})(?:[角毛]|(?<=块.)))?(?:[零〇]?({_DIGIT})(?(2)分?|分))?"
+    rf"(?:钱|{_PRICE_END}|(?<=[角毛分])(?![钟之形洲铁]))": _yuan,
+    rf"{_NUMBER}({_CURRENCY})": _money,
+    rf"(?:零下|{_SIGNED}负){_NUMBER}(?=[度摄米层分到至]|\W|$)": partial(_formatted, "-{}"),
+    rf"{_SIGNED}-(\d[\d.]*(?:%|℃|°C?)?)(?![A-Za-z-])": "-{}".format,
+    rf"{_NUMBER}[多余几]{_UNIT}?(?!号)({_THING})?": _over,
+    rf"{_NUMBER}({_THING}|(?=[{MEASURES}]))?": _count,
 }
 RULES = [(re.compile(pattern), write) for pattern, write in _RULES.items()]

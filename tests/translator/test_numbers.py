@@ -1,6 +1,7 @@
 """The values of numerals, and that no part of one is read alone, beside a slow reference: all
 spellings of a number."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache
@@ -69,6 +70,12 @@ def spelled_numbers(draw: st.DrawFn) -> tuple[str, Decimal]:
     return numeral + written, Decimal(f"{number}.{tenths}")
 
 
+def amount(written: str) -> Decimal:
+    number, *size = written.replace(",", "").split()
+    sizes = {"million": 10**6, "billion": 10**9, "trillion": 10**12}
+    return Decimal(number) * (sizes[size[0]] if size else 1)
+
+
 @settings(max_examples=300, deadline=None)
 @given(spelled=spelled_numbers(), is_wide=st.booleans())
 def test_prices_in_all_spellings(spelled: tuple[str, Decimal], is_wide: bool) -> None:
@@ -76,9 +83,44 @@ def test_prices_in_all_spellings(spelled: tuple[str, Decimal], is_wide: bool) ->
     text = f"有{numeral.translate(FULL_WIDTH) if is_wide else numeral}元"
     (found,) = numbers(text)
     assert (found.start, found.end) == (1, len(text))
-    amount, *size, _ = found.text.replace(",", "").split()
-    sizes = {"million": 10**6, "billion": 10**9, "trillion": 10**12}
-    assert Decimal(amount) * (sizes[size[0]] if size else 1) == number
+    assert amount(found.text.rpartition(" ")[0]) == number
+
+
+@settings(max_examples=300, deadline=None)
+@given(first=spelled_numbers(), second=spelled_numbers(), is_wide=st.booleans())
+def test_signs_and_fractions(
+    first: tuple[str, Decimal], second: tuple[str, Decimal], is_wide: bool
+) -> None:
+    """They are right or stay as they are."""
+    (low, lower), (high, higher) = first, second
+    wanted = {
+        f"零下{low}度": [-lower],
+        f"负{low}米": [-lower],
+        f"百分之{low}": [lower],
+        f"{low}分之{high}": [higher, lower],
+        f"{low}比{high}": [lower, higher],
+    }
+    for text, amounts in wanted.items():
+        wide = text.translate(FULL_WIDTH) if is_wide else text
+        for found in numbers(wide):
+            parts = re.findall(r"^-?[\d.,]+[ a-z]*|[\d.,]+[ a-z]*", found.text)
+            assert [amount(part) for part in parts] == amounts, text
+
+
+# No part of what is in brackets is a number of its own.
+WHOLE = (
+    "[零下{}到{}]度 今天[负{}至{}]度 [第{}到{}]名 约[{}到{}分之一] [{}点{}分之一] [{}又{}分之一] "
+    "[{}元5]。 [{}公里半] [第{}月] 亏损[-{}]元 [{}几万]人 [第{}几]名 [百分之{}到{}] [A{}]个"
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(low=spelled_numbers(), high=spelled_numbers(), pattern=st.sampled_from(WHOLE.split()))
+def test_no_half_is_read(low: tuple[str, Decimal], high: tuple[str, Decimal], pattern: str) -> None:
+    before, inside, after = re.split(r"[\[\]]", pattern.format(low[0], high[0]))
+    for found in numbers(before + inside + after):
+        assert found.start <= len(before)
+        assert found.end >= len(before + inside)
 
 
 # What the hours from 0 to 24 are: a.m., p.m., of 24, or none
