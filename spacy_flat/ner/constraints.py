@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import string
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -164,25 +165,32 @@ _POSSESSIVE = re.compile(rf"(?<=[{_LATIN}])[{_APOSTROPHES}]")
 # `like_email` judge whole tokens, but Chinese text has no spaces around them.
 _DOMAINS = (
     "com|net|org|edu|gov|int|mil|info|biz|cn|hk|tw|jp|kr|sg|in|us|uk|eu|de|fr|ru|ca|au|ch|nl|io|ai|co"
-    "|cc|me|tv|app|dev|top|xyz|vip|site|tech|shop|club|online|中国"
+    "|cc|me|tv|app|dev|top|xyz|vip|site|tech|shop|club|online"
+    rf"|COM|CN|NET|ORG|中国(?![{HAN_RANGES}])"
 )
-_FILES = (
-    "c|cfg|cpp|css|csv|docx?|go|h|html?|java|js|json|log|md|pdf|png|py|sh|sql|ts|txt|xlsx?|xml|ya?ml"
+_FOLDERS = "data|etc|home|mnt|opt|root|srv|tmp|usr|var|[Uu]sers"
+_FILES = (  # "js" would take names, such as React/Node.js
+    "c|cfg|cpp|css|csv|docx?|go|h|html?|java|json|log|md|pdf|png|py|sh|sql|ts|txt|xlsx?|xml|ya?ml"
     "|zip"
 )
+# Chinese belongs to an address after "/", "\", "=" or "%". After Latin letters it may be a name, as
+# in "a.cn华为". Before "@" nobody knows how much of it does: no entity ends there. Nothing that can
+# fail may follow `_REST`, so that the time is linear.
+_REST = rf"""(?:[.:@?+-]*(?:
+    (?<=[/\\=%])[{HAN_RANGES}](?:[.:@?+-]*[\w~{HAN_RANGES}])*|(?<=_)\([^\s()]*\)|[\w/=%&\#~]))*"""
 _ADDRESS = re.compile(
     rf"""
-    (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+
-    |(?<!\w)(?:[a-z]\w*://|www\.)[\w%!$&'*+,;=:@/?\#~.()-]*[\w/]
-    |(?<![\w.-])\w[\w-]*(?:\.[\w-]+)*\.(?:{_DOMAINS})(?![\w-])(?::\d+)?(?:[/?\#][\w%&+,;=:/?\#~.-]*)?
-    |(?<![\w/{HAN_RANGES}])(?:~|\.\.?)?(?:/[\w.+@-]+){{2,}}
-    |/(?:data|etc|home|mnt|opt|root|srv|tmp|users|usr|var)(?:/[\w.+@-]+)+
-    |(?<![\w./+-])(?:[\w+-]+/)+[\w.+-]+\.(?:{_FILES})(?!\w)
-    |(?<!\w)[a-z]:\\[^\s:*?"<>|，。；、]*
+    (?:(?<![\w.+-])[\w.+-]+|[{HAN_RANGES}])@[\w-]+(?:\.[\w-]+)+
+    |(?<!\w)(?:[a-z]\w*[:：]//|www\.){_REST}
+    |(?<![\w.-])\w[\w-]*(?:\.[\w-]+)*\.(?-i:{_DOMAINS})(?![\w-])(?:(?::\d+)?[/?\#]{_REST})?
+    |(?:(?<![\w./{HAN_RANGES}])(?:~|\.\.?)|(?<![\w/])/(?-i:{_FOLDERS}))/{_REST}
+    |(?<![\w./+-])/?(?:[\w+-]+/)+[\w.+-]+\.(?:{_FILES})(?!\w)
+    |(?<!\w)[a-z]:(?:\\(?!(?-i:[nrt](?![a-z\d_.]))){_REST})+
     |(?<!\w)@[\w.-]*\w
     """,
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
+_HALF_WIDTH = {ord(char) + 0xFEE0: char for char in f"./@_-{string.digits}{string.ascii_letters}"}
 
 
 class UnitRules(NamedTuple):
@@ -252,7 +260,7 @@ def rules_of(text: Units) -> UnitRules:
         np.append(0, (each[text.ends] > each[text.starts]).cumsum()) for each in within
     )
     open_at, partners = _brackets(text.text)
-    for match in _ADDRESS.finditer(text.text):
+    for match in _ADDRESS.finditer(text.text.translate(_HALF_WIDTH)):
         places = np.arange(match.start() + 1, match.end())
         open_at[places] = -places
     before, after = open_at[text.starts], open_at[text.ends]

@@ -212,6 +212,32 @@ def test_a_word_that_is_no_entity_changes_nothing_beside_it(
         ("src/huawei/a.py", "huawei", False),
         ("谢谢@huawei_fan", "huawei", False),
         ("谢谢@张三", "张三", True),
+        ("www.a.cn,Huawei", "Huawei", True),
+        ("http://a.cn(Huawei)", "Huawei", True),
+        ("Apple.In 2014", "Apple", True),
+        ("京东JD.COM", "JD", False),
+        ("D:\\图片（华为手机）", "华为", True),
+        ("D:\\news\\huawei", "huawei", False),
+        ("问A:\\n华为", "华为", True),
+        ("问A:\\nHuawei", "Huawei", True),
+        ("/Huawei/Apple/", "Huawei", True),
+        ("React/Node.js", "React", True),
+        ("/Huawei/Apple/a.py", "Huawei", False),
+        ("https://zh.wikipedia.org/wiki/张三", "张三", False),
+        ("https://zh.wikipedia.org/wiki/张三_(演员)。", "演员", False),
+        ("a.cn/s?n=1&q=张三", "张三", False),
+        ("s3://桶/张三", "桶", False),
+        ("s3://桶/张三", "张三", False),
+        ("/home/张三/文件.txt", "张三", False),
+        ("../数据/张三", "张三", False),
+        ("写给张三@qq.com", "张三", False),
+        ("ｗｗｗ．ａ．ｃｎ", "ａ", False),
+        ("ｈｔｔｐ：／／ａ．ｃｎ／张三", "张三", False),
+        ("小米／华为／Apple", "华为", True),
+        ("http://a.cn华为发布", "华为", True),
+        ("https://a.cn/x张三说", "张三", True),
+        ("http://t.cn/abc#华为#", "华为", True),
+        ("http://a.cn/张三，李四", "李四", True),
         ("小米/vivo/oppo/华为", "vivo", True),
         ("北京/Shanghai/Tokyo", "Shanghai", True),
         ("Mr.Smith", "Smith", True),
@@ -298,6 +324,17 @@ def test_unmatched_brackets_at_the_ends_are_left_out() -> None:
     assert moved[0, 3] == moved[1, 4] == (1, 3)
     assert moved[0, 5] == (0, 4)
     assert not {(0, 4), (1, 3)} & moved.keys()
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["a.", "a@", "-.", "/a", "a/", "www.", "a://", "@.", "/_(", "/张.", "/张?!", "C:\\", "\\n", "@张"],
+)
+def test_addresses_take_linear_time(part: str) -> None:
+    for before in ("", "http://", "/home/", "C:\\"):
+        start = process_time()
+        rules_of(Units.visible_characters(before + part * 10_000))
+        assert process_time() - start < 5
 
 
 def test_many_open_brackets_take_linear_time() -> None:
