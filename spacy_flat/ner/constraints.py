@@ -174,15 +174,16 @@ _FILES = (  # "js" would take names, such as React/Node.js
     "|zip"
 )
 # Chinese belongs to an address after "/", "\", "=" or "%". After Latin letters it may be a name, as
-# in "a.cn华为". Before "@" nobody knows how much of it does: no entity ends there. Nothing that can
-# fail may follow `_REST`, so that the time is linear.
+# in "a.cn华为". Before "@" it is unclear how much of it does: only no entity ends there. Nothing
+# that can fail may follow `_REST`, so that the time is linear.
 _REST = rf"""(?:[.:@?+-]*(?:
     (?<=[/\\=%])[{HAN_RANGES}](?:[.:@?+-]*[\w~{HAN_RANGES}])*|(?<=_)\([^\s()]*\)|[\w/=%&\#~]))*"""
 _ADDRESS = re.compile(
     rf"""
-    (?:(?<![\w.+-])[\w.+-]+|[{HAN_RANGES}])@[\w-]+(?:\.[\w-]+)+
+    (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+
     |(?<!\w)(?:[a-z]\w*[:：]//|www\.){_REST}
-    |(?<![\w.-])\w[\w-]*(?:\.[\w-]+)*\.(?-i:{_DOMAINS})(?![\w-])(?:(?::\d+)?[/?\#]{_REST})?
+    |(?:[{HAN_RANGES}]@|(?<![\w.-]))\w[\w-]*(?:\.[\w-]+)*\.(?-i:{_DOMAINS})(?![\w-])
+     (?:(?::\d+)?[/?\#]{_REST})?
     |(?:(?<![\w./{HAN_RANGES}])(?:~|\.\.?)|(?<![\w/])/(?-i:{_FOLDERS}))/{_REST}
     |(?<![\w./+-])/?(?:[\w+-]+/)+[\w.+-]+\.(?:{_FILES})(?!\w)
     |(?<!\w)[a-z]:(?:\\(?!(?-i:[nrt](?![a-z\d_.]))){_REST})+

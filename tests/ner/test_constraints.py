@@ -231,6 +231,7 @@ def test_a_word_that_is_no_entity_changes_nothing_beside_it(
         ("/home/张三/文件.txt", "张三", False),
         ("../数据/张三", "张三", False),
         ("写给张三@qq.com", "张三", False),
+        ("同意张三@T.E.D", "张三", True),
         ("ｗｗｗ．ａ．ｃｎ", "ａ", False),
         ("ｈｔｔｐ：／／ａ．ｃｎ／张三", "张三", False),
         ("小米／华为／Apple", "华为", True),
@@ -328,7 +329,7 @@ def test_unmatched_brackets_at_the_ends_are_left_out() -> None:
 
 @pytest.mark.parametrize(
     "part",
-    ["a.", "a@", "-.", "/a", "a/", "www.", "a://", "@.", "/_(", "/张.", "/张?!", "C:\\", "\\n", "@张"],
+    ["a.", "a@", "-.", "/a", "a/", "www.", "a://", "@.", "/_(", "/张.", "C:\\", "\\n", "@张"],
 )
 def test_addresses_take_linear_time(part: str) -> None:
     for before in ("", "http://", "/home/", "C:\\"):
