@@ -161,6 +161,11 @@ BRACKET = re.compile(
 )
 _POSSESSIVE = re.compile(rf"(?<=[{_LATIN}])[{_APOSTROPHES}]")
 
+# Emoji with what modifies them, arrows, stars. Names and quantities may end in ®, ℃ or ①.
+_SYMBOLS = re.compile(
+    "[\u200d\u20e3\u2190-\u243f\u2500-\u2bff\ufe0e\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f]+"
+)
+
 # E-mail addresses, URLs, domains, paths of files and account names. spaCy's `like_url` and
 # `like_email` judge whole tokens, but Chinese text has no spaces around them.
 _DOMAINS = (
@@ -201,9 +206,9 @@ class UnitRules(NamedTuple):
         digit. An entity has none of the former and some of the latter.
     before, after: [N] the brackets that are open before and after a unit, as a number, or where in
         an address it is. An entity with the same at both ends has all brackets matched, and cuts no
-        address.
-    partners: [N] for a bracket, the unit with the matching one, or -1 if there is none; for any
-        other unit, itself. None for a text without brackets.
+        address. Those of a symbol equal no other.
+    partners: [N] for a bracket, the unit with the matching one, or -1 if there is none; for a
+        symbol, -1; for any other unit, itself. None for a text without brackets and symbols.
     """
 
     barred: Ints
@@ -228,8 +233,8 @@ class UnitRules(NamedTuple):
         return allowed
 
     def trims(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """The starts and ends of stretches with brackets at their ends whose partners are not in
-        them; and the starts and ends without these."""
+        """The starts and ends of stretches with symbols at their ends, or brackets whose partners
+        are not in them; and the starts and ends without these."""
         if self.partners is None:
             return (np.zeros(0, np.int64),) * 4
         n = len(self.partners)
@@ -265,9 +270,12 @@ def rules_of(text: Units) -> UnitRules:
         places = np.arange(match.start() + 1, match.end())
         open_at[places] = -places
     before, after = open_at[text.starts], open_at[text.ends]
-    if not partners:
+    strings = text.strings(0, len(text)) if _SYMBOLS.search(text.text) else []
+    symbols = [unit for unit, string in enumerate(strings) if _SYMBOLS.fullmatch(string)]
+    if not partners and not symbols:
         return UnitRules(barred_before, letters_before, before, after, None)
     own = np.arange(len(text))
+    before[symbols], after[symbols], own[symbols] = -n, -n - 1, -1
     for place, partner in partners.items():
         unit = int(np.searchsorted(text.ends, place, "right"))
         if text.ends[unit] - text.starts[unit] == 1:

@@ -192,6 +192,11 @@ def test_a_word_that_is_no_entity_changes_nothing_beside_it(
         ("`张三`", "`张三", False),
         ("（王小明）", "（", False),
         ("……👍", "……👍", False),
+        ("王芳👨‍👩‍👧❤️", "王芳👨‍👩‍👧❤️", False),
+        ("王芳👨‍👩‍👧❤️", "王芳", True),
+        ("👍🏽王芳", "🏽王芳", False),
+        ("I❤NY", "I❤NY", True),
+        ("25℃", "25℃", True),
         ("北京|上海", "北京|", False),
         ("北京\r\n上海", "北京\r\n上海", False),
         ("北京\x85上海", "北京\x85上海", False),
@@ -253,7 +258,7 @@ def test_what_an_entity_is(text: str, entity: str, is_one: bool) -> None:
     assert allowed[start + len(entity), start] == is_one
 
 
-MARKS = "()（[「」“”\"'’a王\n"
+MARKS = "()（[「」“”\"'’a王\n😀"
 
 
 def partners_by_line(text: str) -> dict[int, int]:
@@ -266,7 +271,7 @@ def partners_by_line(text: str) -> dict[int, int]:
         is_apostrophe = mark in "'’"
         if mark == "\n":
             stack = []
-        elif mark in "a王" or (is_apostrophe and all(letters)):
+        elif mark in "a王😀" or (is_apostrophe and all(letters)):
             continue
         else:
             mark = "'" if mark == "'" else mark
@@ -284,7 +289,7 @@ def partners_by_line(text: str) -> dict[int, int]:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(MARKS, max_size=12))
-def test_an_entity_has_no_bracket_without_its_partner(text: str) -> None:
+def test_an_entity_has_no_bracket_without_its_partner_and_no_symbol_at_its_ends(text: str) -> None:
     partners = partners_by_line(text)
     rules = rules_of(Units.visible_characters(text))
     allowed = rules.allowed
@@ -293,7 +298,9 @@ def test_an_entity_has_no_bracket_without_its_partner(text: str) -> None:
             part = text[start:end]
             expected = "\n" not in part and ("a" in part or "王" in part)
             expected &= all(start <= partners.get(n, n) < end for n in range(start, end))
+            expected &= part == part.strip("😀")
             assert allowed[end, start] == expected, (part, partners)
+    partners |= {place: -1 for place, mark in enumerate(text) if mark == "😀"}
     moved = {(a, b): (c, d) for a, b, c, d in zip(*rules.trims(), strict=True)}
     for start in range(len(text)):
         for end in range(start + 1, len(text) + 1):
@@ -306,9 +313,11 @@ def test_an_entity_has_no_bracket_without_its_partner(text: str) -> None:
             assert moved.get((start, end), (start, end)) == (first, last)
 
 
-def test_brackets_within_longer_tokens_are_none() -> None:
+def test_brackets_and_symbols_within_longer_tokens_are_none() -> None:
     text = Units("token", "(a :) b)", np.array([0, 1, 3, 6, 7]), np.array([1, 2, 5, 7, 8]))
     assert rules_of(text).partners.tolist() == [2, 1, 2, 3, -1]  # type: ignore[union-attr]
+    text = Units("token", "b👍🏽👍🏽", np.array([0, 3]), np.array([3, 5]))
+    assert rules_of(text).partners.tolist() == [0, -1]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("pair", ["＜＞", "〔〕", "〖〗", "｢｣", "«»", "（)", "<＞"])
