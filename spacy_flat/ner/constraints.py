@@ -202,8 +202,8 @@ _HALF_WIDTH = {ord(char) + 0xFEE0: char for char in f"./@_-{string.digits}{strin
 class UnitRules(NamedTuple):
     """What decides which stretches of N units may be entities.
 
-    barred, letters: [N + 1] how many units before a place match `BARRED`, or have a letter or a
-        digit. An entity has none of the former and some of the latter.
+    barred, letters: [N + 1] how many characters before a place match `BARRED`, or are letters or
+        digits. An entity has none of the former and some of the latter.
     before, after: [N] the brackets that are open before and after a unit, as a number, or where in
         an address it is. An entity with the same at both ends has all brackets matched, and cuts no
         address. Those of a symbol equal no other.
@@ -261,14 +261,14 @@ def rules_of(text: Units) -> UnitRules:
     for match in BARRED.finditer(text.text):
         barred[slice(*match.span())] = True
     letters = np.array([char.isalnum() for char in text.text], np.bool_)
-    within = [np.append(0, each.cumsum()) for each in (barred, letters)]
+    places = np.append(text.starts, n)
     barred_before, letters_before = (
-        np.append(0, (each[text.ends] > each[text.starts]).cumsum()) for each in within
+        np.append(0, each.cumsum())[places] for each in (barred, letters)
     )
     open_at, partners = _brackets(text.text)
     for match in _ADDRESS.finditer(text.text.translate(_HALF_WIDTH)):
-        places = np.arange(match.start() + 1, match.end())
-        open_at[places] = -places
+        inside = np.arange(match.start() + 1, match.end())
+        open_at[inside] = -inside
     before, after = open_at[text.starts], open_at[text.ends]
     strings = text.strings(0, len(text)) if _SYMBOLS.search(text.text) else []
     symbols = [unit for unit, string in enumerate(strings) if _SYMBOLS.fullmatch(string)]
