@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import string
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -160,41 +161,54 @@ BRACKET = re.compile(
 )
 _POSSESSIVE = re.compile(rf"(?<=[{_LATIN}])[{_APOSTROPHES}]")
 
+# Emoji with what modifies them, arrows, stars. Names and quantities may end in ®, ℃ or ①.
+_SYMBOLS = re.compile(
+    "[\u200d\u20e3\u2190-\u243f\u2500-\u2bff\ufe0e\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f]+"
+)
+
 # E-mail addresses, URLs, domains, paths of files and account names. spaCy's `like_url` and
 # `like_email` judge whole tokens, but Chinese text has no spaces around them.
 _DOMAINS = (
     "com|net|org|edu|gov|int|mil|info|biz|cn|hk|tw|jp|kr|sg|in|us|uk|eu|de|fr|ru|ca|au|ch|nl|io|ai|co"
-    "|cc|me|tv|app|dev|top|xyz|vip|site|tech|shop|club|online|中国"
+    "|cc|me|tv|app|dev|top|xyz|vip|site|tech|shop|club|online"
+    rf"|COM|CN|NET|ORG|中国(?![{HAN_RANGES}])"
 )
-_FILES = (
-    "c|cfg|cpp|css|csv|docx?|go|h|html?|java|js|json|log|md|pdf|png|py|sh|sql|ts|txt|xlsx?|xml|ya?ml"
+_FOLDERS = "data|etc|home|mnt|opt|root|srv|tmp|usr|var|[Uu]sers"
+_FILES = (  # "js" would take names, such as React/Node.js
+    "c|cfg|cpp|css|csv|docx?|go|h|html?|java|json|log|md|pdf|png|py|sh|sql|ts|txt|xlsx?|xml|ya?ml"
     "|zip"
 )
+# Chinese belongs to an address after "/", "\", "=" or "%". After Latin letters it may be a name, as
+# in "a.cn华为". Before "@" it is unclear how much of it does: only no entity ends there. Nothing
+# that can fail may follow `_REST`, so that the time is linear.
+_REST = rf"""(?:[.:@?+-]*(?:
+    (?<=[/\\=%])[{HAN_RANGES}](?:[.:@?+-]*[\w~{HAN_RANGES}])*|(?<=_)\([^\s()]*\)|[\w/=%&\#~]))*"""
 _ADDRESS = re.compile(
     rf"""
     (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+
-    |(?<!\w)(?:[a-z]\w*://|www\.)[\w%!$&'*+,;=:@/?\#~.()-]*[\w/]
-    |(?<![\w.-])\w[\w-]*(?:\.[\w-]+)*\.(?:{_DOMAINS})(?![\w-])(?::\d+)?(?:[/?\#][\w%&+,;=:/?\#~.-]*)?
-    |(?<![\w/{HAN_RANGES}])(?:~|\.\.?)?(?:/[\w.+@-]+){{2,}}
-    |/(?:data|etc|home|mnt|opt|root|srv|tmp|users|usr|var)(?:/[\w.+@-]+)+
-    |(?<![\w./+-])(?:[\w+-]+/)+[\w.+-]+\.(?:{_FILES})(?!\w)
-    |(?<!\w)[a-z]:\\[^\s:*?"<>|，。；、]*
+    |(?<!\w)(?:[a-z]\w*[:：]//|www\.){_REST}
+    |(?:[{HAN_RANGES}]@|(?<![\w.-]))\w[\w-]*(?:\.[\w-]+)*\.(?-i:{_DOMAINS})(?![\w-])
+     (?:(?::\d+)?[/?\#]{_REST})?
+    |(?:(?<![\w./{HAN_RANGES}])(?:~|\.\.?)|(?<![\w/])/(?-i:{_FOLDERS}))/{_REST}
+    |(?<![\w./+-])/?(?:[\w+-]+/)+[\w.+-]+\.(?:{_FILES})(?!\w)
+    |(?<!\w)[a-z]:(?:\\(?!(?-i:[nrt](?![a-z\d_.]))){_REST})+
     |(?<!\w)@[\w.-]*\w
     """,
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
+_HALF_WIDTH = {ord(char) + 0xFEE0: char for char in f"./@_-{string.digits}{string.ascii_letters}"}
 
 
 class UnitRules(NamedTuple):
     """What decides which stretches of N units may be entities.
 
-    barred, letters: [N + 1] how many units before a place match `BARRED`, or have a letter or a
-        digit. An entity has none of the former and some of the latter.
+    barred, letters: [N + 1] how many characters before a place match `BARRED`, or are letters or
+        digits. An entity has none of the former and some of the latter.
     before, after: [N] the brackets that are open before and after a unit, as a number, or where in
         an address it is. An entity with the same at both ends has all brackets matched, and cuts no
-        address.
-    partners: [N] for a bracket, the unit with the matching one, or -1 if there is none; for any
-        other unit, itself. None for a text without brackets.
+        address. Those of a symbol equal no other.
+    partners: [N] for a bracket, the unit with the matching one, or -1 if there is none; for a
+        symbol, -1; for any other unit, itself. None for a text without brackets and symbols.
     """
 
     barred: Ints
@@ -219,8 +233,8 @@ class UnitRules(NamedTuple):
         return allowed
 
     def trims(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """The starts and ends of stretches with brackets at their ends whose partners are not in
-        them; and the starts and ends without these."""
+        """The starts and ends of stretches with symbols at their ends, or brackets whose partners
+        are not in them; and the starts and ends without these."""
         if self.partners is None:
             return (np.zeros(0, np.int64),) * 4
         n = len(self.partners)
@@ -247,18 +261,21 @@ def rules_of(text: Units) -> UnitRules:
     for match in BARRED.finditer(text.text):
         barred[slice(*match.span())] = True
     letters = np.array([char.isalnum() for char in text.text], np.bool_)
-    within = [np.append(0, each.cumsum()) for each in (barred, letters)]
+    places = np.append(text.starts, n)
     barred_before, letters_before = (
-        np.append(0, (each[text.ends] > each[text.starts]).cumsum()) for each in within
+        np.append(0, each.cumsum())[places] for each in (barred, letters)
     )
     open_at, partners = _brackets(text.text)
-    for match in _ADDRESS.finditer(text.text):
-        places = np.arange(match.start() + 1, match.end())
-        open_at[places] = -places
+    for match in _ADDRESS.finditer(text.text.translate(_HALF_WIDTH)):
+        inside = np.arange(match.start() + 1, match.end())
+        open_at[inside] = -inside
     before, after = open_at[text.starts], open_at[text.ends]
-    if not partners:
+    strings = text.strings(0, len(text)) if _SYMBOLS.search(text.text) else []
+    symbols = [unit for unit, string in enumerate(strings) if _SYMBOLS.fullmatch(string)]
+    if not partners and not symbols:
         return UnitRules(barred_before, letters_before, before, after, None)
     own = np.arange(len(text))
+    before[symbols], after[symbols], own[symbols] = -n, -n - 1, -1
     for place, partner in partners.items():
         unit = int(np.searchsorted(text.ends, place, "right"))
         if text.ends[unit] - text.starts[unit] == 1:

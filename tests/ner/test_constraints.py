@@ -192,6 +192,11 @@ def test_a_word_that_is_no_entity_changes_nothing_beside_it(
         ("`张三`", "`张三", False),
         ("（王小明）", "（", False),
         ("……👍", "……👍", False),
+        ("王芳👨‍👩‍👧❤️", "王芳👨‍👩‍👧❤️", False),
+        ("王芳👨‍👩‍👧❤️", "王芳", True),
+        ("👍🏽王芳", "🏽王芳", False),
+        ("I❤NY", "I❤NY", True),
+        ("25℃", "25℃", True),
         ("北京|上海", "北京|", False),
         ("北京\r\n上海", "北京\r\n上海", False),
         ("北京\x85上海", "北京\x85上海", False),
@@ -212,6 +217,33 @@ def test_a_word_that_is_no_entity_changes_nothing_beside_it(
         ("src/huawei/a.py", "huawei", False),
         ("谢谢@huawei_fan", "huawei", False),
         ("谢谢@张三", "张三", True),
+        ("www.a.cn,Huawei", "Huawei", True),
+        ("http://a.cn(Huawei)", "Huawei", True),
+        ("Apple.In 2014", "Apple", True),
+        ("京东JD.COM", "JD", False),
+        ("D:\\图片（华为手机）", "华为", True),
+        ("D:\\news\\huawei", "huawei", False),
+        ("问A:\\n华为", "华为", True),
+        ("问A:\\nHuawei", "Huawei", True),
+        ("/Huawei/Apple/", "Huawei", True),
+        ("React/Node.js", "React", True),
+        ("/Huawei/Apple/a.py", "Huawei", False),
+        ("https://zh.wikipedia.org/wiki/张三", "张三", False),
+        ("https://zh.wikipedia.org/wiki/张三_(演员)。", "演员", False),
+        ("a.cn/s?n=1&q=张三", "张三", False),
+        ("s3://桶/张三", "桶", False),
+        ("s3://桶/张三", "张三", False),
+        ("/home/张三/文件.txt", "张三", False),
+        ("../数据/张三", "张三", False),
+        ("写给张三@qq.com", "张三", False),
+        ("同意张三@T.E.D", "张三", True),
+        ("ｗｗｗ．ａ．ｃｎ", "ａ", False),
+        ("ｈｔｔｐ：／／ａ．ｃｎ／张三", "张三", False),
+        ("小米／华为／Apple", "华为", True),
+        ("http://a.cn华为发布", "华为", True),
+        ("https://a.cn/x张三说", "张三", True),
+        ("http://t.cn/abc#华为#", "华为", True),
+        ("http://a.cn/张三，李四", "李四", True),
         ("小米/vivo/oppo/华为", "vivo", True),
         ("北京/Shanghai/Tokyo", "Shanghai", True),
         ("Mr.Smith", "Smith", True),
@@ -226,7 +258,7 @@ def test_what_an_entity_is(text: str, entity: str, is_one: bool) -> None:
     assert allowed[start + len(entity), start] == is_one
 
 
-MARKS = "()（[「」“”\"'’a王\n"
+MARKS = "()（[「」“”\"'’a王\n😀"
 
 
 def partners_by_line(text: str) -> dict[int, int]:
@@ -239,7 +271,7 @@ def partners_by_line(text: str) -> dict[int, int]:
         is_apostrophe = mark in "'’"
         if mark == "\n":
             stack = []
-        elif mark in "a王" or (is_apostrophe and all(letters)):
+        elif mark in "a王😀" or (is_apostrophe and all(letters)):
             continue
         else:
             mark = "'" if mark == "'" else mark
@@ -257,7 +289,7 @@ def partners_by_line(text: str) -> dict[int, int]:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(MARKS, max_size=12))
-def test_an_entity_has_no_bracket_without_its_partner(text: str) -> None:
+def test_an_entity_has_no_bracket_without_its_partner_and_no_symbol_at_its_ends(text: str) -> None:
     partners = partners_by_line(text)
     rules = rules_of(Units.visible_characters(text))
     allowed = rules.allowed
@@ -266,7 +298,9 @@ def test_an_entity_has_no_bracket_without_its_partner(text: str) -> None:
             part = text[start:end]
             expected = "\n" not in part and ("a" in part or "王" in part)
             expected &= all(start <= partners.get(n, n) < end for n in range(start, end))
+            expected &= part == part.strip("😀")
             assert allowed[end, start] == expected, (part, partners)
+    partners |= {place: -1 for place, mark in enumerate(text) if mark == "😀"}
     moved = {(a, b): (c, d) for a, b, c, d in zip(*rules.trims(), strict=True)}
     for start in range(len(text)):
         for end in range(start + 1, len(text) + 1):
@@ -279,9 +313,11 @@ def test_an_entity_has_no_bracket_without_its_partner(text: str) -> None:
             assert moved.get((start, end), (start, end)) == (first, last)
 
 
-def test_brackets_within_longer_tokens_are_none() -> None:
+def test_brackets_and_symbols_within_longer_tokens_are_none() -> None:
     text = Units("token", "(a :) b)", np.array([0, 1, 3, 6, 7]), np.array([1, 2, 5, 7, 8]))
     assert rules_of(text).partners.tolist() == [2, 1, 2, 3, -1]  # type: ignore[union-attr]
+    text = Units("token", "b👍🏽👍🏽", np.array([0, 3]), np.array([3, 5]))
+    assert rules_of(text).partners.tolist() == [0, -1]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("pair", ["＜＞", "〔〕", "〖〗", "｢｣", "«»", "（)", "<＞"])
@@ -298,6 +334,17 @@ def test_unmatched_brackets_at_the_ends_are_left_out() -> None:
     assert moved[0, 3] == moved[1, 4] == (1, 3)
     assert moved[0, 5] == (0, 4)
     assert not {(0, 4), (1, 3)} & moved.keys()
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["a.", "a@", "-.", "/a", "a/", "www.", "a://", "@.", "/_(", "/张.", "C:\\", "\\n", "@张"],
+)
+def test_addresses_take_linear_time(part: str) -> None:
+    for before in ("", "http://", "/home/", "C:\\"):
+        start = process_time()
+        rules_of(Units.visible_characters(before + part * 10_000))
+        assert process_time() - start < 5
 
 
 def test_many_open_brackets_take_linear_time() -> None:
