@@ -294,7 +294,7 @@ F445 {path}: cannot resume: {name} changed from {before!r} to {now!r}. Use the o
   choose another folder, or delete this one to start again.
 F446 RANK={rank} and WORLD_SIZE={size} in the environment, but ranks go from 0 to WORLD_SIZE - 1.
   torchrun sets both. To train with one process, unset RANK.
-F447 {path}: cannot resume: changed since the start: {name}. Restore it, or use another folder.
+F447 {path}: cannot resume: changed since the start: {names}. Restore this, or use another folder.
 
 # F46x to F48x: annotating at scale
 F466 {paths}: no text files found. Their names must end in one of {suffixes}.
@@ -302,7 +302,7 @@ F467 {name!r} is neither an installed pipeline nor a folder. Check the name, or 
 F468 There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute.
 F470 Can't start Ray or join its cluster ({address}): {reason}. Check the address and the versions.
 F471 No actor could load the pipeline: {reason}
-F473 The line can't be read as UTF-8 or as a JSON object: {reason}
+F473 The line can't be read as a JSON object: {reason}. Correct it.
 F474 Under {key!r} is {found}. Name the key or column of the texts with --text.
 F476 No column of text {column!r} among {columns}. Name the column of the texts with --text.
 F477 {address}: can't open this address: {reason}
