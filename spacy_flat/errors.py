@@ -103,7 +103,7 @@ F115 {path}: the units look like words of a language that is written with spaces
 F118 There is no {what} {name!r}. Choose one of: {names}.
 F119 {path}: can't read the JSON array: {problem}. Correct it, or write one record per line.
 F128 {path}: can't tell how the offsets count: {first}; {second}. Correct the records that differ
-  from the others, or read all in the way that fits best with --repair.
+  from the others, or put them into a file of their own.
 F129 {path}: it is JSON, not columns. Leave --format out, or name one of JSON.
 
 # F13x, F14x: fetching corpora; the command line
@@ -322,7 +322,7 @@ W001 The lexicon ignores {count} of the words: {words}. A word has 2 to {longest
 W002 {path}: no words.
 W160 {path}: no entity has the labels {labels}, which --coarse declares, but only {found}.
 W162 {path}: {n} of {total} entities start or end within a word or with punctuation: {first}. If all
-  are shifted, correct the offsets, which count characters from 0.
+  are like this, correct the offsets, which are read as the layout has them.
 W163 {path}: the offsets are read as {way}: {first}.
 W164 {path}: no blank line, so that its {n} units become one text. Put one after each sentence.
 W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower
