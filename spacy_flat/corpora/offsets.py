@@ -120,11 +120,11 @@ class Record:
             start = at.get(first, len(self.text))
             end = at.get(last + (inclusive != way.opposite), 0)
             text, doubt = self.text[start:end], 0
-            if not text or _folded(surface or text) != _folded(text):
+            if not text or (surface is not None and _folded(surface) != _folded(text)):
                 doubt = IMPOSSIBLE
             elif surface is None:
-                borders = (start, text[0]), (end, text[-1])
-                doubt = any(at not in self._borders or category(c) in ODD for at, c in borders)
+                is_cut = not self._borders.issuperset((start, end))
+                doubt = is_cut or not ODD.isdisjoint(map(category, (text[0], text[-1])))
             found.append(Place(start, end, text, doubt))
         return found
 

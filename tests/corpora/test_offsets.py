@@ -258,6 +258,7 @@ def test_weak_evidence_is_only_warned_of(tmp_path: Path) -> None:
     [
         ({"start": 0, "end": 9, "label": "X"}, "F107", ".....BI"),
         ({"start": 0, "end": 1, "label": "X", "text": "丙"}, "F108", ".....BI"),
+        ({"start": 0, "end": 1, "label": "X", "text": ""}, "F108", ".....BI"),
         ({"start": 3, "end": 6, "label": "X"}, "F109", "OOOBII."),
     ],
 )
