@@ -75,8 +75,8 @@ class Folder:
                 before = json.loads(file.read())
             merged = identity | before  # with the files of either
             if changed := [name for name in merged if before.get(name) != identity.get(name)]:
-                names = shortened(changed)
-                raise ValueError(Errors.F447.format(path=self.address, names=names))
+                words = {"path": self.address, "names": shortened(changed)}
+                raise ValueError(Errors.F447.format(**words))
         self.fs.create_dir(posixpath.join(self.path, ROWS), recursive=True)
         with self.replacing(MANIFEST) as file:
             file.write(json.dumps(identity, ensure_ascii=False).encode())
