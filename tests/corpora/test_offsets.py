@@ -245,7 +245,7 @@ def test_ends_are_those_of_each_layout(
 
 def test_weak_evidence_is_only_warned_of(tmp_path: Path) -> None:
     """The layout counts. With three of three entities, the file does."""
-    fine = {"text": "王去", "label": [[0, 1, "X"]]}
+    fine = {"text": "王芳去北京", "label": [[0, 2, "X"]]}
     with pytest.warns(UserWarning, match="W162.*" + WHERE % ("0, 1", 1, "'王' in .*'王芳'")):
         found = read(tmp_path, INCLUSIVE)
     assert surfaces(found) == [["王", "北"]]
@@ -254,7 +254,7 @@ def test_weak_evidence_is_only_warned_of(tmp_path: Path) -> None:
     assert surfaces(found) == [["王芳", "北京"], ["李雷"]]
     with pytest.warns(UserWarning, match="W162.* 3 of 8 "):
         found = read(tmp_path, *[INCLUSIVE, {"text": "李雷", "label": [[0, 1, "X"]]}, *[fine] * 5])
-    assert surfaces(found) == [["王", "北"], ["李"], *[["王"]] * 5]
+    assert surfaces(found) == [["王", "北"], ["李"], *[["王芳"]] * 5]
 
 
 @pytest.mark.parametrize(
