@@ -105,7 +105,7 @@ F115 {path}: the units look like words of a language that is written with spaces
 F118 There is no {what} {name!r}. Choose one of: {names}.
 F119 {path}: can't read the JSON array: {problem}. Correct it, or write one record per line.
 F128 {path}: can't tell how the offsets count: {first}; {second}. Correct the records that differ
-  from the others, or read all in the way that fits best with --repair.
+  from the others, or put them into a file of their own.
 F129 {path}: it is JSON, not columns. Leave --format out, or name one of JSON.
 
 # F13x, F14x: fetching corpora; the command line
@@ -296,7 +296,7 @@ F445 {path}: cannot resume: {name} changed from {before!r} to {now!r}. Use the o
   choose another folder, or delete this one to start again.
 F446 RANK={rank} and WORLD_SIZE={size} in the environment, but ranks go from 0 to WORLD_SIZE - 1.
   torchrun sets both. To train with one process, unset RANK.
-F447 {path}: cannot resume: changed since the start: {name}. Restore it, or use another folder.
+F447 {path}: cannot resume: changed since the start: {names}. Restore this, or use another folder.
 
 # F46x to F48x: annotating at scale
 F466 {paths}: no text files found. Their names must end in one of {suffixes}.
@@ -304,7 +304,7 @@ F467 {name!r} is neither an installed pipeline nor a folder. Check the name, or 
 F468 There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute.
 F470 Can't start Ray or join its cluster ({address}): {reason}. Check the address and the versions.
 F471 No actor could load the pipeline: {reason}
-F473 The line can't be read as UTF-8 or as a JSON object: {reason}
+F473 The line can't be read as a JSON object: {reason}. Correct it.
 F474 Under {key!r} is {found}. Name the key or column of the texts with --text.
 F476 No column of text {column!r} among {columns}. Name the column of the texts with --text.
 F477 {address}: can't open this address: {reason}
@@ -324,7 +324,7 @@ W001 The lexicon ignores {count} of the words: {words}. A word has 2 to {longest
 W002 {path}: no words.
 W160 {path}: no entity has the labels {labels}, which --coarse declares, but only {found}.
 W162 {path}: {n} of {total} entities start or end within a word or with punctuation: {first}. If all
-  are shifted, correct the offsets, which count characters from 0.
+  are like this, correct the offsets, which are read as the layout has them.
 W163 {path}: the offsets are read as {way}: {first}.
 W164 {path}: no blank line, so that its {n} units become one text. Put one after each sentence.
 W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower

@@ -18,6 +18,7 @@ from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
 from ..errors import Errors
 from ..util.files import locked
+from ..util.messages import shortened
 from .sources import open_address
 
 if TYPE_CHECKING:
@@ -72,9 +73,10 @@ class Folder:
         if self.names(ROWS):
             with self.fs.open_input_file(posixpath.join(self.path, MANIFEST)) as file:
                 before = json.loads(file.read())
-            for name, value in identity.items():
-                if before.get(name) != value:
-                    raise ValueError(Errors.F447.format(path=self.address, name=name))
+            merged = identity | before  # with the files of either
+            if changed := [name for name in merged if before.get(name) != identity.get(name)]:
+                words = {"path": self.address, "names": shortened(changed)}
+                raise ValueError(Errors.F447.format(**words))
         self.fs.create_dir(posixpath.join(self.path, ROWS), recursive=True)
         with self.replacing(MANIFEST) as file:
             file.write(json.dumps(identity, ensure_ascii=False).encode())

@@ -78,7 +78,7 @@ def run(
     identity = settings.identity()
     files = find_files(inputs, folder.path)
     identity |= {file.path: [file.size, file.modified] for file in files}
-    identity["files"] = [file.path for file in files]  # whose numbers name the shards
+    identity["order of the files"] = [file.path for file in files]  # whose numbers name the shards
     with folder.locked():
         folder.check(identity)
         read = partial(shards_of, finished=folder.finished(), settings=settings)

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
@@ -15,7 +16,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from ..errors import Errors, Warnings
 from ..text.featuriser import batch_by_length
-from ..util.files import BYTE_ORDER_MARK, split_lines
+from ..util.files import BYTE_ORDER_MARK, decode, split_lines
 from ..util.messages import shortened
 from .settings import SHARD_CHARACTERS, Settings
 
@@ -90,13 +91,15 @@ def find_files(inputs: Sequence[str], output: str) -> list[File]:
             raise FileNotFoundError(Errors.F001.format(path=address))
         infos = [given] if given.is_file else files_within(fs, root)
         infos = [info for info in infos if not info.path.startswith(f"{output}/")]
-        known = [info for info in infos if info.path.lower().endswith(FORMATS)]
-        if not known:
+        known: dict[bool, list[FileInfo]] = {True: [], False: []}
+        for info in infos:
+            known[info.path.lower().endswith(FORMATS)].append(info)
+        if not known[True]:
             raise ValueError(Errors.F466.format(paths=address, suffixes=", ".join(FORMATS)))
-        if others := [info.base_name for info in infos if not info.path.lower().endswith(FORMATS)]:
+        if others := [info.base_name for info in known[False]]:
             words = {"n": len(others), "names": shortened(others), "suffixes": ", ".join(FORMATS)}
             warnings.warn(Warnings.W466.format(path=address, **words), stacklevel=2)
-        for info in known:
+        for info in known[True]:
             found.setdefault(info.path, (address, info))
     common = posixpath.commonpath([posixpath.dirname(path.lstrip("/")) for path in found])
     return [
@@ -147,7 +150,8 @@ def read_rows(file: File, settings: Settings) -> Iterator[Row]:
         id = f"{file.name}:{number}"
         try:
             if isinstance(record, bytes):
-                record = parse_line(record, is_text, settings)
+                line = decode(record, Path(file.name), number)
+                record = {settings.text: line} if is_text else parse_object(line)
             if record.get(settings.id) is not None:
                 id = str(record[settings.id])
             yield Row(id, checked(id, record.get(settings.text), settings))
@@ -178,12 +182,10 @@ def read_parquet(file: File, settings: Settings) -> Iterator[tuple[int, Mapping[
         yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
 
 
-def parse_line(raw: bytes, is_text: bool, settings: Settings) -> Mapping[str, Any]:
-    """The record of a line. Raises ValueError (F473) unless it is UTF-8 and, if it isn't the text,
-    a JSON object."""
+def parse_object(line: str) -> Mapping[str, Any]:
+    """The record of a line. Raises ValueError (F473) unless it is a JSON object."""
     try:
-        line = raw.decode("utf-8")
-        record = {settings.text: line} if is_text else json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(Errors.F473.format(reason=error)) from error
     if not isinstance(record, dict):

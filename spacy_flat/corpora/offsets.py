@@ -7,26 +7,23 @@ the entities of each annotator in "annotations"; spaCy's `Example.from_dict` tak
 write differs: all records of a file together say how its offsets count.
 """
 
-import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, compress
-from operator import index, ne
+from itertools import accumulate, product
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
+from unicodedata import category, normalize
 
-import numpy as np
 from spacy.lang.zh import try_jieba_import
 from spacy.util import filter_spans
 
 from ..errors import Errors, Warnings
-from ..lexicon.snapshot import cuts_of
 from ..text import jieba as _quiet  # noqa: F401
 from ..text.units import EntitySpan
-from ..util.arrays import Bools
 from .columns import Sentence
 from .formats import Summary
 from .records import Line, parsed_records
@@ -53,18 +50,18 @@ UNITS: dict[str, Callable[[str], int]] = {  # how many of them a character has
     "UTF-16 code units": lambda char: 1 + (char > "\uffff"),  # as in JavaScript
     "bytes of UTF-8": lambda char: len(char.encode()),
 }
-PAUSES = frozenset("，。！？、；：,;!?")
+ODD = {"Po", "So", "Zs", "Cc"}  # Unicode's categories that hardly start or end an entity
 
-# How strongly an entity contradicts a way of counting.
-UNLIKELY, IMPOSSIBLE = 1, 3
-# The share of unlikely entities is at most 24 % in published corpora, and at least 63 % if their
-# ends are one too high or too low.
-MAX_UNLIKELY = 0.4
+# What speaks against a way of counting: an odd entity counts 1, an impossible one as much as
+# another way needs, for which more than RATIO times as much has to speak as against it.
+IMPOSSIBLE = LIMIT = RATIO = 3
+# The share of odd entities is at most 24 % in published corpora, and at least 63 % if their ends
+# are one too high or too low.
+MAX_ODD = 0.4
 
 
 class Mention(NamedTuple):
-    """An entity as in a record: characters [start, end) if its offsets are as the layout says, and
-    its text, if the record has it.
+    """An entity with the offsets of its record, and its text, if the record has it.
 
     inclusive: the layout has the last character instead of the end.
     """
@@ -77,13 +74,32 @@ class Mention(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A way to count offsets."""
+    """A way to count offsets.
 
+    first: number of the first unit. opposite: ends are inclusive where the layout has exclusive
+    ones, and the other way round.
+    """
+
+    first: int
+    opposite: bool
     unit: str
-    inclusive: bool
 
     def __str__(self) -> str:
-        return f"{self.unit} with {'in' if self.inclusive else 'ex'}clusive ends"
+        ends = "opposite to the layout's" if self.opposite else "as in the layout"
+        return f"{self.unit} from {self.first} with ends {ends}"
+
+
+WAYS = [Reading(*way) for way in product((0, 1), (False, True), UNITS)]  # the usual one first
+
+
+class Place(NamedTuple):
+    """Characters [start, end) of an entity, their text (empty if it isn't there), and what speaks
+    against them."""
+
+    start: int
+    end: int
+    text: str
+    doubt: int
 
 
 @dataclass(frozen=True)
@@ -94,44 +110,29 @@ class Record:
     text: str
     mentions: Sequence[Mention]
 
-    def placed(self, way: Reading) -> list[Mention]:
-        """The mentions with offsets in characters, -1 where no character starts."""
-        starts = accumulate(map(UNITS[way.unit], self.text), initial=0)
+    def places(self, way: Reading) -> list[Place]:
+        """The place of each mention. Its surface may differ from the text in white space and
+        normalisation, as in exports of Label Studio."""
+        starts = accumulate(map(UNITS[way.unit], self.text), initial=way.first)
         at = {unit: place for place, unit in enumerate(starts)}
-        ends = [each.end + way.inclusive - each.inclusive for each in self.mentions]
-        return [
-            each._replace(start=at.get(each.start, -1), end=at.get(end, -1))
-            for each, end in zip(self.mentions, ends, strict=True)
-        ]
-
-    def at(self, mention: Mention) -> str:
-        """The text at offsets in characters; empty if there is none."""
-        return self.text[mention.start : mention.end] if min(mention[1:3]) >= 0 else ""
-
-    def doubt(self, mention: Mention) -> int:
-        """How implausible a placed mention is. Its surface may differ from the text in white space
-        and normalisation, as in exports of Label Studio."""
-        _, start, end, surface, _ = mention
-        if not (found := self.at(mention)):
-            return IMPOSSIBLE
-        if surface is not None:
-            return 0 if _folded(surface) == _folded(found) else IMPOSSIBLE
-        is_cut = self._cuts[start] or self._cuts[end]
-        return UNLIKELY if is_cut or _separates(found[0]) or _separates(found[-1]) else 0
+        found = []
+        for _, first, last, surface, inclusive in self.mentions:
+            start = at.get(first, len(self.text))
+            end = at.get(last + (inclusive != way.opposite), 0)
+            text, doubt = self.text[start:end], 0
+            if not text or (surface is not None and _folded(surface) != _folded(text)):
+                doubt = IMPOSSIBLE
+            elif surface is None:
+                is_cut = not self._borders.issuperset((start, end))
+                doubt = is_cut or not ODD.isdisjoint(map(category, (text[0], text[-1])))
+            found.append(Place(start, end, text, doubt))
+        return found
 
     @cached_property
-    def _cuts(self) -> Bools:
-        """[characters + 1] the places within words, those of jieba for Chinese, and numbers."""
+    def _borders(self) -> set[int]:
+        """Of jieba's words."""
         words = try_jieba_import().cut(self.text)  # type: ignore[no-untyped-call]
-        cuts = np.ones(len(self.text) + 1, np.bool_)
-        cuts[[*accumulate(map(len, words), initial=0)]] = False
-        runs = cuts_of(self.text)
-        return cuts if runs is None else cuts | runs
-
-
-def _separates(char: str) -> bool:
-    """Whether it hardly starts or ends an entity."""
-    return char in PAUSES or char.isspace() or unicodedata.category(char) == "So"
+        return {*accumulate(map(len, words), initial=0)}
 
 
 def read_offsets(path: Path, summary: Summary) -> Iterator[Sentence]:
@@ -142,7 +143,7 @@ def read_offsets(path: Path, summary: Summary) -> Iterator[Sentence]:
     found = [Record(line, *parsed) for line, parsed in parsed_records(path, parse, LAYOUT)]
     records = [record for record in found if record.text]
     summary.skipped += len(found) - len(records)
-    way = reading_of(path, records, summary.repair)
+    way = reading_of(path, records)
     for record in records:
         where = {"path": path, "line": record.line}
         entities, unknown = _placed(record, way, where, summary)
@@ -152,57 +153,48 @@ def read_offsets(path: Path, summary: Summary) -> Iterator[Sentence]:
         yield Sentence(list(record.text), kept, unknown)
 
 
-def reading_of(path: Path, records: Sequence[Record], repair: bool) -> Reading:
-    """How the offsets of a file count: as its layout says, unless its records together say that
+def reading_of(path: Path, records: Sequence[Record]) -> Reading:
+    """How the offsets of a file count: as the layouts say, unless its records together say that
     they count in another way.
 
-    Warns of that (W163), and if no way seems right (W162). Raises ValueError (F128) if records
-    contradict each other or fit several other ways, unless repairs are enabled: then the way that
-    fits best counts.
+    Warns of that (W163), and if that or a shift may be (W162). Raises ValueError (F128) if records
+    contradict each other or fit several other ways.
     """
-    given = [(record, mention) for record in records for mention in record.mentions]
-    inclusive = next((mention.inclusive for _, mention in given), False)
-    ways = [Reading(unit, end) for end in (inclusive, not inclusive) for unit in UNITS]
-    placed = {way: [each for record in records for each in record.placed(way)] for way in ways}
-    doubts = {
-        way: [record.doubt(each) for (record, _), each in zip(given, placed[way], strict=True)]
-        for way in ways
-    }
+    given = [(mention, record.line) for record in records for mention in record.mentions]
+    found = {way: [place for record in records for place in record.places(way)] for way in WAYS}
+    doubts = {way: sum(place.doubt for place in places) for way, places in found.items()}
+    usual, best = WAYS[0], min(WAYS, key=doubts.__getitem__)
+    changes = [a.doubt - b.doubt for a, b in zip(found[usual], found[best], strict=True)]
+    gain = sum(change for change in changes if change > 0)
+    loss = gain - sum(changes)
+    contradicted = gain <= RATIO * loss
+    odd = sum(place.doubt > 0 for place in found[usual])
+    is_odd = odd > MAX_ODD * len(given)
 
-    def shown(flags: Iterable[bool], *chosen: Reading) -> str:
-        """The first flagged mention, and what it is in some ways."""
-        n, (record, (label, start, end, *_)) = next(compress(enumerate(given), flags))
-        texts = ((way, record.at(placed[way][n])) for way in chosen)
-        found = (f"{text!r} in {way}" if text else f"nothing in {way}" for way, text in texts)
-        where = f"the {label} entity at [{start}, {end}) (line {record.line})"
-        return f"{where} is {', '.join(found)}"
+    def shown(fitting: Reading, other: Reading) -> str:
+        """The entity that speaks most for one way and against another, and what it is in both."""
+        pairs = zip(found[fitting], found[other], strict=True)
+        strengths = [(b.doubt - a.doubt, a != b, b.doubt) for a, b in pairs]
+        n = strengths.index(max(strengths))
+        (label, start, end, *_), line = given[n]
+        texts = (f"{found[way][n].text!r} in {way}" for way in {other: 0, fitting: 0})
+        return f"the {label} entity at [{start}, {end}] (line {line}) is {', '.join(texts)}"
 
-    usual, best = ways[0], min(ways[1:], key=lambda way: sum(doubts[way]))
-    pairs = list(zip(doubts[usual], doubts[best], strict=True))
-    worse, better = [a > b for a, b in pairs], [a < b for a, b in pairs]  # as usual
-    gain, loss = [*compress(doubts[usual], worse)], [*compress(doubts[best], better)]
-    # An end may look wrong by chance; other units move whole entities.
-    needed = UNLIKELY if best.inclusive == usual.inclusive else IMPOSSIBLE
-    fits = sum(gain) >= max(needed, sum(loss) + 1)
-    ties = [way for way in ways if sum(doubts[way]) == sum(doubts[best])]
-    rival = next((way for way in ties if placed[way] != placed[best]), None)
-    is_open = rival or sum(gain) <= 3 * sum(loss) if fits else IMPOSSIBLE in gain
-    if is_open and not repair:
-        first = shown(worse, usual, best)
-        if rival and fits:
-            second = shown(map(ne, placed[best], placed[rival]), best, rival)
-        else:
-            second = shown(better, usual, best)
-        raise ValueError(Errors.F128.format(path=path, first=first, second=second))
-    if fits:
-        message = Warnings.W163.format(path=path, way=best, first=shown(worse, usual, best))
-        warnings.warn(message, stacklevel=2)
-    else:
-        best = usual
-    unlikely = [doubt == UNLIKELY for doubt in doubts[best]]
-    if sum(unlikely) > max(2, MAX_UNLIKELY * len(given)):
-        words = {"n": sum(unlikely), "total": len(given), "first": shown(unlikely, best)}
-        warnings.warn(Warnings.W162.format(path=path, **words), stacklevel=2)
+    # Units matter for few entities; other ends or first numbers for all.
+    weak = (gain < LIMIT or not is_odd) if best.first or best.opposite else not gain
+    if weak or (contradicted and loss < LIMIT):
+        if best != usual or is_odd:
+            words = {"n": odd, "total": len(given), "first": shown(best, usual)}
+            warnings.warn(Warnings.W162.format(path=path, **words), stacklevel=2)
+        return usual
+    # Of several that fit as well, those that count from 0 are likelier.
+    ties = [way for way in WAYS if doubts[way] == doubts[best] and way.first == best.first]
+    differing = (way for way in ties if found[way] != found[best])
+    if rival := usual if contradicted else next(differing, None):
+        words = {"first": shown(best, usual), "second": shown(rival, best)}
+        raise ValueError(Errors.F128.format(path=path, **words))
+    message = Warnings.W163.format(path=path, way=best, first=shown(best, usual))
+    warnings.warn(message, stacklevel=2)
     return best
 
 
@@ -213,14 +205,14 @@ def _placed(
     F108) for wrong offsets unless repairs are enabled."""
     entities: list[EntitySpan] = []
     unknown: list[int] = []
-    for given, mention in zip(record.mentions, record.placed(way), strict=True):
-        label, start, end, surface, _ = mention
-        if record.doubt(mention) < IMPOSSIBLE:
-            entities.append(EntitySpan(start, end, label))
+    for mention, place in zip(record.mentions, record.places(way), strict=True):
+        label, first, last, surface, _ = mention
+        if place.doubt < IMPOSSIBLE:
+            entities.append(EntitySpan(place.start, place.end, label))
             continue
-        words = {**where, "label": label, "offsets": f"[{given.start}, {given.end})", "way": way}
-        if found := record.at(mention):
-            error = Errors.F108.format(**words, surface=surface, found=found)
+        words = {**where, "label": label, "offsets": f"[{first}, {last}]", "way": way}
+        if place.text:
+            error = Errors.F108.format(**words, surface=surface, found=place.text)
         else:
             error = Errors.F107.format(**words, length=len(record.text))
         summary.count_repair("text not annotated", error)
@@ -230,7 +222,7 @@ def _placed(
 
 def _folded(text: str) -> str:
     """A text without white space, also as "\\n" in HyperText of Label Studio, normalised."""
-    return "".join(unicodedata.normalize("NFKC", text.replace("\\n", "")).split())
+    return "".join(normalize("NFKC", text.replace("\\n", "")).split())
 
 
 def _longest(
@@ -317,7 +309,7 @@ def _by_surface(labels: dict[str, Any]) -> Iterator[dict[str, Any]]:
         try:
             for surface, spans in surfaces.items():
                 for start, last in spans:
-                    yield {"start": start, "end": last + 1, "label": label, "text": surface}
+                    yield {"start": start, "end": last, "label": label, "text": surface}
         except (AttributeError, TypeError, ValueError):
             problem = f"{surfaces!r} is not an object of surfaces and lists of offsets"
             raise ValueError(problem) from None

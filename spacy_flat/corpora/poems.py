@@ -33,7 +33,8 @@ PUNCTUATION = f"{LINE_ENDS}、「」『』《》〈〉“”‘’"
 # Editors put notes into round brackets, and text that they supplied into square ones.
 _NOTE = re.compile(r"（[^（）]*）|\([^()]*\)|[\[\]]")
 _LINE_END = re.compile(f"[{LINE_ENDS}]+")
-_TITLE = re.compile(f"^(?:[^{LINE_ENDS}:]*[:：])+")  # perhaps with the author
+# Perhaps with the author. A line that ends with a colon has none, nor is 孟子曰： one.
+_TITLE = re.compile(rf"^(?!.*[:：]\s*$)(?:[^{LINE_ENDS}:]*(?<!曰)[:：])+")
 _DOUBLED = re.compile(f"(^|[{LINE_ENDS}])[{LINE_ENDS}]+")
 
 Poems = Iterator[tuple[Line, Sequence[str]]]  # line of the file, and the lines of a poem

@@ -39,7 +39,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def split_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yield (number from 1, line without its end) of lines that end with LF, CR LF or CR, one of
     the first two kinds in memory at a time. Other line breaks may be in words."""
-    return enumerate((line for raw in stream for line in raw.rstrip(b"\r\n").split(b"\r")), 1)
+    return enumerate((line for raw in stream for line in raw.splitlines()), 1)
 
 
 def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:

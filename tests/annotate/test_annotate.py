@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -124,9 +125,11 @@ def test_rows_that_can_not_be_read(annotate: Annotate) -> None:
     Path("a.jsonl").write_bytes(b"\n".join(lines))
     assert "[F483] 7 rows failed" in annotate("a.jsonl", "--shard-rows", 4, code=1)
     assert set(table()) == {"a", "a.jsonl:9"}
-    unread = {f"a.jsonl:{line}": "F473" for line in (2, 3, 6, 8)}
+    unread = {"a.jsonl:6": "F004"} | {f"a.jsonl:{line}": "F473" for line in (2, 3, 8)}
     codes = {id: error[1:5] for id, error in failed().items()}
     assert codes == {**unread, "d": "F474", "e": "F474", "g": "utf-"}
+    assert "a.jsonl, line 6: " in failed()["a.jsonl:6"]
+    assert "iconv -f" in failed()["a.jsonl:6"]
     assert "Under 'text' is nothing." in failed()["d"]
     assert "Under 'text' is no text but 5 (int)." in failed()["e"]
 
@@ -256,8 +259,9 @@ def test_other_files_and_pipelines(annotate: Annotate, stopped: object, tmp_path
     for name in ("1.txt", "2.txt"):
         Path(name).write_text(f"{name}\n", "utf-8")
     annotate("1.txt", "2.txt", out="both")
-    for files in (["2.txt"], ["2.txt", "1.txt"]):
-        assert "[F447]" in annotate(*files, out="both", code=1)
+    cases = {"2.txt": "/1.txt", "2.txt 1.txt": "order of", "1.txt 2.txt a.jsonl": "/a.jsonl"}
+    for files, named in cases.items():
+        assert re.search(rf"F447.*start: .*{named}", annotate(*files.split(), out="both", code=1))
     Path("folder").mkdir()
     Path("folder/precious.txt").touch()
     assert "[F395]" in annotate("a.jsonl", out="folder", code=1)

@@ -1,6 +1,7 @@
 """JSON with character offsets: what is read, and what is said of every defect."""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -144,28 +145,39 @@ def counted(text: str, at: int, unit: str) -> int:
     start=st.integers(0, 50),
     end=st.integers(0, 50),
     way=st.sampled_from(WAYS),
+    first=st.integers(0, 1),
 )
 def test_units_are_those_of_encodings(
-    text: str, start: int, end: int, way: tuple[str, int]
+    text: str, start: int, end: int, way: tuple[str, int], first: int
 ) -> None:
     unit, inclusive = way
-    reading = Reading([*UNITS][[*SIZES].index(unit)], bool(inclusive))
+    reading = Reading(first, bool(inclusive), [*UNITS][[*SIZES].index(unit)])
     record = Record(1, text, [Mention("X", start, end)])
     places = {counted(text, at, unit): at for at in range(len(text) + 1)}
-    expected = places.get(start, -1), places.get(end + inclusive, -1)
-    assert record.placed(reading)[0][1:3] == expected
+    a, b = places.get(start - first), places.get(end + inclusive - first)
+    assert record.places(reading)[0].text == ("" if None in (a, b) else text[a:b])
 
 
 @pytest.mark.parametrize("marked", [False, True])
+@pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize(("unit", "inclusive"), WAYS)
 def test_a_file_says_how_its_offsets_count(
-    tmp_path: Path, unit: str, inclusive: int, marked: bool, recwarn: pytest.WarningsRecorder
+    tmp_path: Path,
+    unit: str,
+    inclusive: int,
+    first: int,
+    marked: bool,
+    recwarn: pytest.WarningsRecorder,
 ) -> None:
     """In all records alike, also where a single one proves nothing."""
     records = []
     for text, names in TEXTS:
         places = [(text.index(name), text.index(name) + len(name)) for name in names]
-        spans = [(counted(text, a, unit), counted(text, b, unit) - inclusive) for a, b in places]
+        shifts = (first, first - inclusive)
+        spans = [
+            tuple(counted(text, at, unit) + shift for at, shift in zip(place, shifts, strict=True))
+            for place in places
+        ]
         keys = ("start", "end", "label", "text")[: 3 + marked]
         marks = [
             dict(zip(keys, (*span, "X", name), strict=False))
@@ -177,31 +189,72 @@ def test_a_file_says_how_its_offsets_count(
         for units, spans, _ in read(tmp_path, *records)
     ]
     assert found == [names for _, names in TEXTS]
-    usual = unit == "utf-32-le" and not inclusive
+    usual = unit == "utf-32-le" and not inclusive and not first
     assert ["[W163]" in str(each.message) for each in recwarn] == [True] * (not usual)
 
 
-DIFFERENT = [
-    {"text": "😂李四", "label": [[2, 4, "X"]]},
-    {"text": "😂😂王芳去北京", "label": [[2, 4, "X"], [5, 7, "X"]]},
-    {"text": "😂😂李雷去重庆", "label": [[2, 4, "X"], [5, 7, "X"]]},
-]
+WHERE = r"the X entity at \[%s\] \(line %s\) is %s in"
+INCLUSIVE = {"text": "王芳去北京", "label": [[0, 1, "X"], [3, 4, "X"]]}
+EXCLUSIVE = {"text": "王芳去北京开会", "label": [[3, 5, "X"]]}
 SEVERAL = [{"text": "王去", "label": [[0, 0, "X"]]}, {"text": "😂去王", "label": [[2, 2, "X"]]}]
 
 
-@pytest.mark.filterwarnings("ignore:.*W163")
+def surfaces(sentences: list[Sentence]) -> list[list[str]]:
+    return [["".join(s.units[a:b]) for a, b, _ in s.entities] for s in sentences]
+
+
+@pytest.mark.parametrize("repair", [False, True])
 @pytest.mark.parametrize(
-    ("records", "found"),
-    [(DIFFERENT, [[], ["王芳", "北京"], ["李雷", "重庆"]]), (SEVERAL, [["王"], ["王"]])],
+    "records", [[EXCLUSIVE] * 3 + [INCLUSIVE] * 4, SEVERAL, [INCLUSIVE] * 3 + [EXCLUSIVE] * 3]
 )
-def test_records_that_count_differently(
-    tmp_path: Path, records: list[object], found: list[list[str]]
+def test_records_that_count_differently(tmp_path: Path, records: list[Any], repair: bool) -> None:
+    """Or in which two ways fit: no repair guesses."""
+    with pytest.raises(ValueError, match=rf"F128.*{WHERE}.*{WHERE}" % ((".*",) * 6)):
+        read(tmp_path, *records, repair=repair)
+
+
+def test_units_of_one_record_that_count_differently(tmp_path: Path) -> None:
+    """It is left out and counted, where the others fit the layout."""
+    odd = {"text": "😂李四", "label": [[2, 4, "X"]]}
+    others = [{"text": "😂😂王芳去北京", "label": [[2, 4, "X"], [5, 7, "X"]]}] * 2
+    with pytest.raises(ValueError, match=r"F107.*line 1: the X entity at \[2, 4\] "):
+        read(tmp_path, odd, *others)
+    sentences = read(tmp_path, odd, *others, repair=True)
+    assert surfaces(sentences) == [[], *[["王芳", "北京"]] * 2]
+    assert [*sentences[0].unknown] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("opposite", [0, 1])
+def test_ends_are_those_of_each_layout(
+    tmp_path: Path, opposite: int, recwarn: pytest.WarningsRecorder
 ) -> None:
-    """Or in which two ways fit. With repairs, the way that fits best counts."""
-    with pytest.raises(ValueError, match=r"F128.*\(line 1\) is .*\(line 2\) is "):
-        read(tmp_path, *records)
-    sentences = read(tmp_path, *records, repair=True)
-    assert [["".join(s.units[a:b]) for a, b, _ in s.entities] for s in sentences] == found
+    """A file may mix them. What is shown are the offsets of the file."""
+    records = []
+    for n, (text, names) in enumerate(TEXTS):
+        spans = [(text.index(name), text.index(name) + len(name)) for name in names]
+        marks: Any = {"X": {name: [[a, b - 1]] for name, (a, b) in zip(names, spans, strict=True)}}
+        if opposite or n % 2:
+            marks = [[a, b - opposite, "X"] for a, b in spans]
+        records.append({"text": text, "label": marks})
+    assert surfaces(read(tmp_path, *records)) == [names for _, names in TEXTS]
+    shown = [
+        re.search("W163.*" + WHERE % ("2, 3", 1, "'王'"), str(each.message)) for each in recwarn
+    ]
+    assert [each is not None for each in shown] == [True] * opposite
+
+
+def test_weak_evidence_is_only_warned_of(tmp_path: Path) -> None:
+    """The layout counts. With three of three entities, the file does."""
+    fine = {"text": "王芳去北京", "label": [[0, 2, "X"]]}
+    with pytest.warns(UserWarning, match="W162.*" + WHERE % ("0, 1", 1, "'王' in .*'王芳'")):
+        found = read(tmp_path, INCLUSIVE)
+    assert surfaces(found) == [["王", "北"]]
+    with pytest.warns(UserWarning, match="W163"):
+        found = read(tmp_path, INCLUSIVE, {"text": "李雷", "label": [[0, 1, "X"]]})
+    assert surfaces(found) == [["王芳", "北京"], ["李雷"]]
+    with pytest.warns(UserWarning, match="W162.* 3 of 8 "):
+        found = read(tmp_path, *[INCLUSIVE, {"text": "李雷", "label": [[0, 1, "X"]]}, *[fine] * 5])
+    assert surfaces(found) == [["王", "北"], ["李"], *[["王芳"]] * 5]
 
 
 @pytest.mark.parametrize(
@@ -209,6 +262,7 @@ def test_records_that_count_differently(
     [
         ({"start": 0, "end": 9, "label": "X"}, "F107", ".....BI"),
         ({"start": 0, "end": 1, "label": "X", "text": "丙"}, "F108", ".....BI"),
+        ({"start": 0, "end": 1, "label": "X", "text": ""}, "F108", ".....BI"),
         ({"start": 3, "end": 6, "label": "X"}, "F109", "OOOBII."),
     ],
 )
@@ -224,13 +278,14 @@ def test_what_can_not_be_placed_is_unknown(
     assert summary.repairs.total() == 1
 
 
-@pytest.mark.parametrize("shift", [-1, 1])
-def test_shifted_offsets_are_warned_of(tmp_path: Path, shift: int) -> None:
+@pytest.mark.parametrize(("size", "n"), [(4, 4), (1, 1)])
+def test_shifted_offsets_are_warned_of(tmp_path: Path, size: int, n: int) -> None:
     """Entities start or end within words, or with punctuation."""
     text = "昨天，王芳去了北京，李雷去了重庆。"
-    places = [(text.index(name) + shift, "X") for name in ("王芳", "北京", "李雷", "重庆")]
-    with pytest.warns(UserWarning, match=r"W162.*c\.json: [34] of 4 entities start or end"):
-        read(tmp_path, {"text": text, "label": [[at, at + 2, label] for at, label in places]})
+    names = ("王芳", "北京", "李雷", "重庆")[:size]
+    marks = [[text.index(name) - 1, text.index(name) + 1, "X"] for name in names]
+    with pytest.warns(UserWarning, match=rf"W162.*c\.json: {n} of {size} entities start or end"):
+        read(tmp_path, {"text": text, "label": marks})
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)

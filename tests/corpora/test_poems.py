@@ -40,6 +40,16 @@ def test_lines_with_titles(tmp_path: Path, title: str) -> None:
         texts(tmp_path, "\n".join([*lines[:1], "春眠不觉晓，处处闻:鸟。", *lines[1:]]))
 
 
+def test_lines_without_titles(tmp_path: Path) -> None:
+    """A speaker is none, and a title without a poem is an error."""
+    lines = ["孟子曰：", "鱼，我所欲也。", "孟子曰：仁，人心也。", "又曰："]
+    assert texts(tmp_path, "\n".join(lines)) == ["".join(lines)]
+    lines = [f"登鹳雀楼:{TOWER}", f"告子:孟子曰：{SPRING}"]
+    assert texts(tmp_path, "\n".join(lines)) == [TOWER, f"孟子曰：{SPRING}"]
+    with pytest.raises(ValueError, match=r"F170.*line 3: .*':'"):
+        texts(tmp_path, "\n".join([*lines, "静夜思:"]))
+
+
 def test_lines_without_punctuation_get_that_of_a_form(tmp_path: Path) -> None:
     """It is what the generator writes, so that training has to have it, too."""
     assert texts(tmp_path, TOWER.replace("，", "\n").replace("。", "\n")) == [TOWER]

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spacy_flat.training.checkpoints import read_checkpoint, write_checkpoint
@@ -14,12 +14,13 @@ from spacy_flat.util.files import locked, read_text_lines, remove_unfinished, re
 
 
 @given(st.text("ab\r\n\u2028\x85\v"))
+@example("a\r\rb\r\r\n\r\r")
 def test_lines_end_with_lf_cr_lf_or_cr(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("lines") / "a.txt"
     path.write_bytes(text.encode())
     with path.open(encoding="utf-8") as file:
         expected = [line.rstrip("\n") for line in file]
-    assert [line for _, line in read_text_lines(path) if line] == [*filter(None, expected)]
+    assert [*read_text_lines(path)] == [*enumerate(expected, 1)]
 
 
 LOCK = """
