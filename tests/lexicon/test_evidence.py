@@ -76,7 +76,7 @@ def test_words_keep_their_order() -> None:
 
 
 def test_what_looks_like_no_name() -> None:
-    words = ["人和药店，福满楼", "2014年5月", "By@某人", "他来了。", "http://a.cn", "翠" * 41, "翠湾"]
+    words = ["甲店，乙店", "2014年5月", "By@某人", "他来了。", "http://a.cn", "翠" * 41, "翠湾"]
     found, report = listed(words)
     assert (set(found), report.no_names) == ({"翠湾"}, words[:-1])
     names = ["360", "7-11", "Yahoo!", "@Huawei"]
