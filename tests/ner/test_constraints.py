@@ -105,8 +105,10 @@ def test_every_wish_is_kept(kind: str, data: st.DataObject) -> None:
 def test_of_overlapping_words_of_the_same_length_the_network_chooses() -> None:
     given = SpanConstraints()
     given.require(EntitySpan(8, 9, "LOC"))
-    words = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 1, 5, 7)]
-    given.add_words([*words, (EntitySpan(1, 2, "PER"), 1.0)], {"PER": ["PER"]})
+    given.outside[EntitySpan(9, 10, "")] = 1.0
+    words = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 5, 7, 9, 1)]
+    dropped = EntitySpan(3, 5, "NEW")
+    given.add_words([*words, (EntitySpan(1, 2, "PER"), 1.0), (dropped, 1.0)], {"PER": ["PER"]})
     assert [*given.fixed] == [(8, 9, "LOC"), (5, 7, "PER")]
     assert set(given.log_odds) == {(0, 2, "PER"), (1, 3, "PER")}
     odds = np.zeros((10, 10, 2), np.float32)
