@@ -209,7 +209,7 @@ def set_alternatives(
     given = [*map(in_characters, kept)]
     taken = {place for span in given for place in range(*span[:2])}
     plain = [
-        [sorted(map(list, [*given, *(s for s in spans if taken.isdisjoint(range(*s[:2])))])), share]
+        [sorted([*given, *(s for s in spans if taken.isdisjoint(range(*s[:2])))]), share]
         for spans, share in found
     ]
     if plain or doc._.get(_ALTERNATIVES):

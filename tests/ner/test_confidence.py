@@ -124,6 +124,7 @@ def test_constraints_are_in_every_alternative(nlp: Language) -> None:
     for spans, _ in nlp(doc)._.ent_alternatives():
         assert (3, 5, "DATE") in spans
         assert (7, 9, "LOC") not in spans
+        assert spans == sorted(spans)
 
 
 def test_alternatives_do_not_repeat_what_the_doc_has(nlp: Language) -> None:

@@ -105,10 +105,16 @@ def test_every_wish_is_kept(kind: str, data: st.DataObject) -> None:
 def test_of_overlapping_words_of_the_same_length_the_network_chooses() -> None:
     given = SpanConstraints()
     given.require(EntitySpan(8, 9, "LOC"))
-    words = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 1, 5, 7)]
-    given.add_words([*words, (EntitySpan(1, 2, "PER"), 1.0)], {"PER": ["PER"]})
+    given.outside[EntitySpan(9, 10, "")] = 1.0
+    words = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 5, 7, 9, 1)]
+    dropped = EntitySpan(3, 5, "NEW")
+    given.add_words([*words, (EntitySpan(1, 2, "PER"), 1.0), (dropped, 1.0)], {"PER": ["PER"]})
     assert [*given.fixed] == [(8, 9, "LOC"), (5, 7, "PER")]
     assert set(given.log_odds) == {(0, 2, "PER"), (1, 3, "PER")}
+    odds = np.zeros((10, 10, 2), np.float32)
+    odds[2, 0], odds[3, 1] = 3, -np.inf
+    given.apply(odds, {"PER": ["PER"], "LOC": ["LOC"]}, ["PER", "LOC"])
+    assert odds[2, 0, 0] == 3 + odds[3, 1, 0] > 100
 
 
 def test_no_other_entity_is_where_a_required_one_is_cut() -> None:
@@ -120,6 +126,13 @@ def test_no_other_entity_is_where_a_required_one_is_cut() -> None:
     assert [[*part.outside] for part in parts] == [[(8, 10, "PER")], [(0, 2, "PER")]]
     assert [part.within for part in parts] == [{(8, 10, "PER"): -3.0}, {(0, 2, "PER"): -3.0}]
     assert [{**part.log_odds, **part.fixed} for part in parts] == [{}, {}]
+
+
+def test_required_entities_within_a_word_that_is_no_entity_stay() -> None:
+    given, word = SpanConstraints(), EntitySpan(0, 5, "not_entity")
+    given.require(PERSON)
+    given.add_words([(word, 1.0)], {"PER": ["PER"]})
+    assert [given.drops(span) for span in (PERSON, PLACE, PLACE._replace(end=6))] == [0, 1, 0]
 
 
 def test_neighbouring_words_are_both_required() -> None:
