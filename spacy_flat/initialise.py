@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from spacy.tokens import Doc
 from thinc.api import Model
 
 from .nn.model import shim_of, tok2vec_of
+from .nn.network import EmbeddingNetwork
 from .text.vocabulary import NewTable, Vocabulary
 from .util.messages import logger
-
-if TYPE_CHECKING:
-    from .nn.network import EmbeddingNetwork
 
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
 
@@ -51,7 +49,7 @@ def initialise_network(
         "options": model.attrs["options"].fixed(),
         "sizes": {**sizes, "upstream_width": upstream_width, **table_sizes},
     }
-    network = cast("EmbeddingNetwork", shim_of(model).initialise(config))
+    network = cast(EmbeddingNetwork, shim_of(model).initialise(config))
     for name, table in tables.items():
         hashes, vectors = table.pretrained
         network.set_pretrained(name, table.vocab.look_up(hashes), vectors)

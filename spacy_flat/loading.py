@@ -7,6 +7,8 @@ import spacy
 from spacy.language import Language
 from spacy.util import get_package_path, is_package, load_config
 
+from .nn.model import find_device
+
 
 def load_on_device(source: str, device: str = "") -> Language:
     """A pipeline (package or folder).
@@ -17,8 +19,6 @@ def load_on_device(source: str, device: str = "") -> Language:
     """
     if not device:
         return spacy.load(source)
-    from .nn.model import find_device
-
     find_device(device)
     folder = get_package_path(source) if is_package(source) else Path(source)
     # A package has the pipeline in a subfolder. For other folders spaCy raises an error.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 from spacy.language import Language
@@ -16,15 +16,13 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
+from torch import Tensor
 
 from .errors import Errors, Warnings
 from .initialise import extend
 from .nn.model import TorchShim, shim_of, shims_of
+from .nn.workers import all_reduce_sum
 from .util.options import Check, check_of, plain
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
 
 Self = TypeVar("Self", bound="NetworkPipe")
 Scorer: TypeAlias = Callable[..., dict[str, Any]]
@@ -179,11 +177,9 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     def loss_scale(self, count: int) -> float:
         """The weight of a mean over `count` items in the loss of a step: 1, or the share of this
         worker if several workers split the batch. Each must call it in each step."""
-        from .nn.workers import all_reduce_sum
-
         return count / max(1.0, all_reduce_sum(count))
 
-    def backward(self, loss: "Tensor", losses: dict[str, float]) -> None:
+    def backward(self, loss: Tensor, losses: dict[str, float]) -> None:
         """Backpropagate the loss of a part of a batch, and add it to the component's loss."""
         loss.backward()  # type: ignore[no-untyped-call]
         # The optimizer skips a step that isn't finite, with a warning. spaCy's logger would stop
@@ -212,7 +208,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
             self.finish_update(sgd)
         return losses
 
-    def get_loss(self, examples: Iterable[Example], scores: Any) -> tuple[float, list["Tensor"]]:
+    def get_loss(self, examples: Iterable[Example], scores: Any) -> tuple[float, list[Tensor]]:
         """The mean loss of predictions, and its gradient for the scores of each batch. Doesn't
         change the component.
 

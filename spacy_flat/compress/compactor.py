@@ -17,6 +17,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from ..errors import Errors
+from ..nn.compact import compact_network, rounded
 from ..nn.model import shim_of
 from ..pipe import NetworkPipe
 from ..text.featuriser import SegmentFeaturiser
@@ -75,8 +76,6 @@ class Compactor:
         Returns the minimum of occurrences. Raises ValueError for an argument out of its bounds
         (F341), for rows to drop if nothing was counted (F371), and if nothing fits (F372).
         """
-        from ..nn.compact import rounded
-
         require("bits", bits, Check(f"one of {BITS}", BITS.__contains__))
         require_count("min_count", min_count, 0)
         if limit is not None:
@@ -153,8 +152,6 @@ class TableCompactor:
 
     def apply(self, bits: int, min_count: int) -> None:
         """Put a smaller featuriser and network, made from the first ones, into the model."""
-        from ..nn.compact import compact_network
-
         vocabs, rows = {}, {}
         for name, counts in self.counts.items():
             vocab: TableVocab = getattr(self.featuriser, name)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
+from torch import Tensor
 
 from ..initialise import initialise_network
 from ..nn.model import make_model, shim_of
@@ -14,13 +15,9 @@ from ..text.units import Simplifier
 from ..text.vocabulary import NewTable, Pretrained, Vocabulary, character_vectors, count_characters
 from ..vectors import VectorSource
 from .featuriser import END, START, CharFeaturiser, Piece
+from .network import CharLM, NGramTable
 from .ngrams import count_ngrams
 from .options import CharLMOptions, TextOptions
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from .network import CharLM, NGramTable
 
 # Pieces of texts, each with the scores [M, K] of each key to come next
 Predictions: TypeAlias = "Iterator[tuple[Piece, Tensor]]"
@@ -33,8 +30,6 @@ def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
 
     network, text: see the options.
     """
-    from .network import CharLM
-
     build = partial(CharLM.from_config, network)
     return make_model("char_lm", predict, network, CharFeaturiser(text), build)
 
@@ -54,7 +49,7 @@ def initialise(
     ngrams = count_ngrams(keys, len(featuriser.strings), featuriser.marks, n_kept)
     n_of_each = [len(order.codes) for order in ngrams.orders]
     initialise_network(model, docs, vocabulary, {**sizes, "ngrams": n_of_each}, name)
-    cast("NGramTable", network_of(model).ngrams).fill(ngrams)
+    cast(NGramTable, network_of(model).ngrams).fill(ngrams)
 
 
 def build_vocabulary(
@@ -86,5 +81,5 @@ def predict(model: CharLMModel, docs: list[Doc]) -> Predictions:
         yield piece, scores
 
 
-def network_of(model: CharLMModel) -> "CharLM":
-    return cast("CharLM", shim_of(model).module)
+def network_of(model: CharLMModel) -> CharLM:
+    return cast(CharLM, shim_of(model).module)

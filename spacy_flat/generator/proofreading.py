@@ -7,10 +7,11 @@ keys before a character, its own, and R after it. K keys.
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from torch import Tensor
 
 from ..nn.model import shim_of
 from ..util.arrays import Bools, Float32s, Floats, Ints
@@ -18,12 +19,8 @@ from ..util.options import require_installed
 from ..util.probabilities import log_softmax
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
+from .network import CharLM, State
 from .ngrams import N_BEFORE
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from .network import CharLM, State
 
 REACH = 8  # R: characters after it that judge a replacement
 APART = 3  # characters: of suspicious ones less than this apart, the most suspicious counts
@@ -111,7 +108,7 @@ def _most_probable(scores: Floats) -> tuple[Ints, Ints]:
     return places, best[places, columns]
 
 
-def _log_probs_after(network: "CharLM", weights: "Tensor", state: "State", windows: Ints) -> Floats:
+def _log_probs_after(network: CharLM, weights: Tensor, state: State, windows: Ints) -> Floats:
     """[N, W] → [N, R] ln P of the keys after each character, by the network."""
     hidden, _ = network.read(windows[:, N_BEFORE:-1], state)
     targets = windows[:, N_BEFORE + 1 :]

@@ -3,18 +3,14 @@
 Shapes: N texts, K keys.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..nn.model import shim_of
 from ..util.arrays import Floats, Ints
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
+from .network import State
 from .sampling import Sampling, Seeds, draws_of
-
-if TYPE_CHECKING:
-    from .network import State
 
 
 class Continuation:

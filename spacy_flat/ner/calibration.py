@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +19,9 @@ from ..util.probabilities import (
     with_before,
 )
 from .decoding import Decoding, find_entities, span_probabilities
+from .model import Emissions
+from .network import TaggingNetwork
 from .spans import Annotation
-
-if TYPE_CHECKING:
-    from .model import Emissions
-    from .network import TaggingNetwork
 
 _HALVINGS = 14  # of the logarithms of all temperatures
 _STEP = 1e-3  # in such a logarithm

@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from thinc.api import Optimizer, set_dropout_rate
+from torch import Tensor
 
 from ..errors import Errors, Warnings
 from ..initialise import initialise_network
@@ -34,9 +35,6 @@ from .spans import (
     set_entities,
     unscored_labels,
 )
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 def _is_label_map(value: object) -> bool:
@@ -342,7 +340,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def get_loss(
         self, examples: Iterable[Example], scores: Emissions
-    ) -> tuple[float, list["Tensor"]]:
+    ) -> tuple[float, list[Tensor]]:
         """The mean negative log-likelihood of the gold tags of annotated segments, and its gradient
         for the scores of each batch. Doesn't change the component.
 

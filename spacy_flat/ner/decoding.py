@@ -9,19 +9,17 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from ..text.units import EntitySpan, Segment, Units, divide_segments, part_in
 from ..util.probabilities import best_combinations
 from .constraints import Labels, SpanConstraints, UnitRules, doc_labels, rules_of
+from .model import BatchEmissions, Emissions
+from .network import TaggingNetwork
 from .search import Labelled
 from .semi_markov import Arcs, Scores, SemiMarkovCRF
-
-if TYPE_CHECKING:
-    from .model import BatchEmissions, Emissions
-    from .network import TaggingNetwork
 
 MIN_PROBABILITY = 1e-3  # thresholds below find no more
 

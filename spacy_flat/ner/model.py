@@ -5,11 +5,12 @@ Shapes: B segments, C units, K tags.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
+from torch import Tensor
 
 from ..nn.crf import Advice
 from ..nn.model import shim_of, tok2vec_of
@@ -18,20 +19,16 @@ from ..text.tok2vec import Tok2VecFeatures
 from ..text.units import EntitySpan, Segment, Units, part_in, spans_in
 from ..util.arrays import Bools
 from .batch import Batch
+from .network import TaggingNetwork
 from .spans import Annotation
 from .tags import TagSet, TagTarget
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from .network import TaggingNetwork
 
 
 class BatchEmissions(NamedTuple):
     """Scores [B, C, K] of the tags of a batch's units."""
 
     batch: Batch
-    scores: "Tensor"
+    scores: Tensor
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,8 @@ def upstream_features(
     return Tok2VecFeatures(tok2vec, unit, docs, is_train, shim.device, texts=texts)
 
 
-def network_of(model: TaggingModel) -> "TaggingNetwork":
-    return cast("TaggingNetwork", shim_of(model).module)
+def network_of(model: TaggingModel) -> TaggingNetwork:
+    return cast(TaggingNetwork, shim_of(model).module)
 
 
 @dataclass(frozen=True)

@@ -15,18 +15,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from torch import Tensor
 
+from ..nn.crf import CRF
 from ..util.arrays import Bools, Float32s, Float64s, Ints
 from .search import BOUNDARY, OUT, Choices, Labelled, search
 from .tags import OUTSIDE, TagSet
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..nn.crf import CRF
 
 REQUIRED = 1e7  # log-odds of entities that must be
 _HUGE = 1e4  # bound of emissions: sums of them stay below `REQUIRED` and keep enough digits

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from spacy.tokens import Doc, Span, Token
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import minibatch
 from thinc.api import set_dropout_rate
+from torch import Tensor
 
 from ..errors import Errors
 from ..initialise import initialise_network
@@ -31,9 +32,6 @@ from .model import BatchOutputs, align, batches_of, cosines_of, network_of, read
 from .pairs import Pair, Text, mark_pair, pair_of, string_of, two_texts
 from .scores import gold_of, labelled, score_pairs
 from .upstream import receiving, separate
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 DEFAULT_MODEL = """
 [model]
@@ -348,7 +346,7 @@ class PairClassifier(LabelledPipe):
 
     def get_loss(
         self, examples: Iterable[Example], scores: Iterable[BatchOutputs]
-    ) -> tuple[float, list["Tensor"]]:
+    ) -> tuple[float, list[Tensor]]:
         """The mean loss over pairs, and its gradient for the outputs of each batch. Doesn't
         change the component.
 

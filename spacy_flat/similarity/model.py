@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from thinc.api import Model
+from torch import Tensor
 
 from ..nn.model import make_model, shim_of, tok2vec_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
@@ -14,21 +15,17 @@ from ..util.arrays import Float32s, Floats, Ints
 from ..viz.alignment import Alignment
 from .batch import TextBatch
 from .featuriser import PairFeaturiser, PairTexts, bounds, grouped, trimmed
+from .network import RE2
 from .options import PairTextOptions, RE2Options
 from .pairs import Pair
 from .upstream import key_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from .network import RE2
 
 
 class BatchOutputs(NamedTuple):
     """[B] numbers of pairs, and [B, K] the network's outputs for them."""
 
     pairs: Ints
-    outputs: "Tensor"
+    outputs: Tensor
 
 
 class Encoded(NamedTuple):
@@ -57,8 +54,6 @@ def build_re2_model(
     network, text: see the options.
     tok2vec: its vector of a unit, or of the token of a character, joins the unit's embeddings.
     """
-    from .network import RE2
-
     build = partial(RE2.from_config, network)
     return make_model("re2", predict, network, PairFeaturiser(text), build, tok2vec)
 
@@ -176,8 +171,8 @@ def cosines_of(model: PairModel, texts: PairTexts) -> Float32s:
     return cosines
 
 
-def network_of(model: PairModel) -> "RE2":
-    return cast("RE2", shim_of(model).module)
+def network_of(model: PairModel) -> RE2:
+    return cast(RE2, shim_of(model).module)
 
 
 def featuriser_of(model: PairModel) -> PairFeaturiser:

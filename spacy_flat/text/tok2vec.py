@@ -1,21 +1,19 @@
 """Features of a tok2vec for the units of texts."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from thinc.api import Model, torch2xp, xp2torch
 from thinc.types import Floats2d
+from torch import Tensor
 
 from ..errors import Errors
 from ..util.arrays import Ints
 from .units import Segment, Unit, Units, token_ends
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 
@@ -39,7 +37,7 @@ class Tok2VecFeatures:
         unit: Unit,
         docs: list[Doc],
         is_train: bool,
-        device: "torch.device",
+        device: torch.device,
         *,
         texts: Sequence[Units] | None = None,
     ) -> None:
@@ -75,7 +73,7 @@ class Tok2VecFeatures:
             pairs = zip(self.rows, texts, strict=True)
             self.rows = [rows[text.starts] for rows, text in pairs]
 
-    def of(self, segments: Sequence[Segment]) -> "Tensor":
+    def of(self, segments: Sequence[Segment]) -> Tensor:
         """[B, C, D] features of the units of segments."""
         longest = max(1, *(segment.end - segment.start for segment in segments))
         rows = np.zeros((len(segments), longest), dtype=np.int64)

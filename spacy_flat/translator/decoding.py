@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..util.arrays import Bools, Floats, Ints
 from .batch import END, NAMES, START, PaddedIds
-
-if TYPE_CHECKING:
-    from .network import Seq2Seq
+from .network import Seq2Seq
 
 MARGIN = 10  # pieces that any translation may have beyond `max_ratio`
 

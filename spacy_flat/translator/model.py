@@ -2,21 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from thinc.api import Model
+from torch import Tensor
 
-from ..nn.model import shim_of
+from ..nn.model import make_model, shim_of
 from ..util.arrays import Ints
 from .batch import TranslationBatch, similar_lengths
 from .decoding import BeamSearch, Hypothesis, Source, search
 from .featuriser import TranslationFeaturiser
+from .network import Seq2Seq
 from .options import Seq2SeqOptions, TranslationOptions
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from .network import Seq2Seq
 
 
 class IdPair(NamedTuple):
@@ -27,7 +24,7 @@ class IdPair(NamedTuple):
 
 
 # Some pairs, and scores [M, V] of each id to come next in their targets
-BatchScores = tuple[TranslationBatch, "Tensor"]
+BatchScores = tuple[TranslationBatch, Tensor]
 Seq2SeqModel = Model[list[IdPair], Iterator[BatchScores]]
 
 
@@ -36,9 +33,6 @@ def build_seq2seq(network: Seq2SeqOptions, text: TranslationOptions) -> Seq2SeqM
 
     network, text: see the options.
     """
-    from ..nn.model import make_model
-    from .network import Seq2Seq
-
     build = partial(Seq2Seq.from_config, network)
     return make_model("seq2seq", predict, network, TranslationFeaturiser(text), build)
 
@@ -82,5 +76,5 @@ def featuriser_of(model: Seq2SeqModel) -> TranslationFeaturiser:
     return cast("TranslationFeaturiser", model.attrs["featuriser"])
 
 
-def network_of(model: Seq2SeqModel) -> "Seq2Seq":
-    return cast("Seq2Seq", shim_of(model).module)
+def network_of(model: Seq2SeqModel) -> Seq2Seq:
+    return cast(Seq2Seq, shim_of(model).module)

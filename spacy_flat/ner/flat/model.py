@@ -2,9 +2,11 @@
 
 from functools import partial
 
+from ...nn.model import make_model
 from ...text.tok2vec import Tok2Vec
 from ..model import TaggingModel, predict
 from .featuriser import LatticeFeaturiser
+from .network import FLAT
 from .options import FLATOptions, LatticeOptions
 
 
@@ -17,8 +19,5 @@ def build_flat_model(
     tok2vec: its vector of a character, or of the token around it, is concatenated with the
         character's embedding.
     """
-    from ...nn.model import make_model
-    from .network import FLAT
-
     build = partial(FLAT.from_config, network)
     return make_model("flat", predict, network, LatticeFeaturiser(lattice), build, tok2vec)

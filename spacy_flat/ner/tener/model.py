@@ -2,9 +2,11 @@
 
 from functools import partial
 
+from ...nn.model import make_model
 from ...text.tok2vec import Tok2Vec
 from ..model import TaggingModel, predict
 from .featuriser import SequenceFeaturiser
+from .network import TENER
 from .options import SequenceOptions, TENEROptions
 
 
@@ -18,8 +20,5 @@ def build_tener_model(
     tok2vec: its vector of a unit, or of the token around a character, is concatenated with the
         unit's embedding.
     """
-    from ...nn.model import make_model
-    from .network import TENER
-
     build = partial(TENER.from_config, network)
     return make_model("tener", predict, network, SequenceFeaturiser(sequence), build, tok2vec)
