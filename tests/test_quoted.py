@@ -16,7 +16,7 @@ from weasel.util.config import load_project_config
 
 ROOT = Path(__file__).parents[1]
 QUOTING = (
-    *("Makefile", "project.yml", "README.md", "CONTRIBUTING.md", "docs/**/*.md", "docs/**/*.py"),
+    *("Makefile", "project.yml", "README*.md", "CONTRIBUTING.md", "docs/**/*.md", "docs/**/*.py"),
     *("assets/**/*.md", "assets/release/*.json", "assets/release/**/*.py", "configs/**/*.cfg"),
     *("scripts/*.py", "benchmarks/*.py"),
 )
