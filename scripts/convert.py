@@ -4,7 +4,7 @@
     python scripts/convert.py general
 
 They are read from data/<corpus> and written to corpus/<corpus>, those of "general" and
-"open" to corpus/general/<corpus>, with the labels of configs/zh_flat_general.cfg.
+"open" to corpus/general/<corpus>, with the labels of assets/release/zh_flat_general.cfg.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ class Corpus:
     files: by part (train, dev, test), or by the keys in `made_of`.
     options: how to read it, as `ConvertOptions`. others: other options of single files.
     strip: a pattern of what to delete from each line before.
-    general: the same, with the labels of configs/zh_flat_general.cfg; also the characters of the
-        `longest` entities of a label to keep, and whether persons are annotated `by_surname`.
+    general: the same, with the labels of assets/release/zh_flat_general.cfg; also the characters of
+        the `longest` entities of a label to keep, and whether persons are annotated `by_surname`.
     no_download: why its files have no URL.
     archive: the public archive from which msra.py cuts the parts.
     embedded: its folder is in this project's folder, where scripts run.

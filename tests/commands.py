@@ -38,11 +38,11 @@ def failure(*words: object) -> str:
     return said(*words, code=1)
 
 
-def assert_arguments(words: Sequence[str], overrides: bool = True) -> None:
+def assert_arguments(words: Sequence[str]) -> None:
     """`python …` takes these arguments, and a config has what they override."""
     if words[:2] == ["-m", "spacy"]:
         registry.cli.get_all()  # as `python -m spacy` does first
-        _assert_spacys([*words[2:]], overrides)
+        _assert_spacys([*words[2:]])
     elif words[0].endswith(".py"):
         _assert_programs(*words)
     elif words[0] == "-c":
@@ -51,19 +51,20 @@ def assert_arguments(words: Sequence[str], overrides: bool = True) -> None:
         assert words[:2] in (["-m", "pip"], ["-m", "build"], ["-m", "pytest"], ["-m", "venv"])
 
 
-def _assert_spacys(words: list[str], overrides: bool) -> None:
+def _assert_spacys(words: list[str]) -> None:
     command: Any = typer.main.get_command(spacy_app)
     context: Any = None
     while words and hasattr(command, "commands"):
         name, *words = words
         command = command.commands[name]
         context = command.make_context(name, [*words], context) if words else None
-    if overrides and context is not None and name == "train":
+    if context is not None and name == "train":
         path = Path(context.params["config_path"])
         has_sources = "source =" in path.read_text("utf-8")
-        config = load_config(path) if has_sources else filled(path)
-        for dotted in parse_config_overrides([*context.args], env_var=None):
-            node = config
+        overrides = parse_config_overrides([*context.args], env_var=None)
+        given = load_config(path, overrides)  # which needs their sections
+        for dotted in overrides:
+            node = given if has_sources else filled(path)
             for part in dotted.split("."):
                 assert part in node, dotted
                 node = node[part]

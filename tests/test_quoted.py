@@ -17,7 +17,8 @@ from weasel.util.config import load_project_config
 ROOT = Path(__file__).parents[1]
 QUOTING = (
     *("Makefile", "project.yml", "README*.md", "CONTRIBUTING.md", "docs/**/*.md", "docs/**/*.py"),
-    *("assets/**/*.md", "assets/release/*.json", "assets/release/**/*.py", "configs/**/*.cfg"),
+    *("assets/**/*.md", "assets/release/*.json", "assets/release/**/*.py", "assets/**/*.cfg"),
+    "configs/**/*.cfg",
     *("scripts/*.py", "benchmarks/*.py"),
 )
 FILES = [path for pattern in QUOTING for path in sorted(ROOT.glob(pattern))]
@@ -71,10 +72,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def assert_arguments_of(words: list[str], overrides: bool = True) -> None:
+def assert_arguments_of(words: list[str]) -> None:
     """Paths that are to exist are made."""
     try:
-        assert_arguments(words, overrides)
+        assert_arguments(words)
     except Exception as error:
         missing = re.search(r"(\w+) '(.+)' does not exist", str(getattr(error, "message", "")))
         if missing is None:
@@ -84,7 +85,7 @@ def assert_arguments_of(words: list[str], overrides: bool = True) -> None:
         (path if is_folder else path.parent).mkdir(parents=True, exist_ok=True)
         if not is_folder:
             path.touch()
-        assert_arguments_of(words, overrides)
+        assert_arguments_of(words)
 
 
 @pytest.mark.usefixtures("folder")
@@ -92,8 +93,7 @@ def assert_arguments_of(words: list[str], overrides: bool = True) -> None:
 def test_commands_take_their_arguments(line: str) -> None:
     _, *words = shlex.split(line.replace("CORPUS", "demo").replace("NAME", "zh_char_tang"))
     if "COMMAND" not in words:
-        # Those of project.yml override paths of all models.
-        assert_arguments_of(words, "--paths.transformer" not in words)
+        assert_arguments_of(words)
 
 
 @pytest.mark.usefixtures("folder")

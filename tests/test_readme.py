@@ -86,6 +86,7 @@ def start(
     (folder / "poems.txt").write_text("白日依山尽，\n\n黄河入海流。\n", "utf-8")
     (folder / "names.txt").write_text("王芳\t1\tPER\n", "utf-8")
     (folder / "packages").mkdir()
+    shutil.copy(ROOT / "configs/zh_flat.cfg", folder / "mine.cfg")
     for part in ("train", "dev", "test"):
         (folder / f"{part}.txt").write_text(
             "王\tB-PER\n芳\tI-PER\n\n重\tB-LOC\n庆\tI-LOC\n", "utf-8"

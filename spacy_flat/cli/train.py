@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu, show_validation_error
+from spacy.language import DEFAULT_CONFIG
 from spacy.util import dict_to_dot, load_config, load_model_from_config, logger
 from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
@@ -100,11 +101,12 @@ def train(
         leaving.callback(workers.leave)
         with show_validation_error(config_path):
             config = load_config(config_path, overrides=overrides, interpolate=False)
-        if gpu >= 0 and (allocator := config.interpolate()["training"]["gpu_allocator"]):
+        # What a config leaves out spaCy fills in, such as the readers of `corpora`.
+        given: dict[str, Any] = DEFAULT_CONFIG.merge(config).interpolate()
+        if gpu >= 0 and (allocator := given["training"]["gpu_allocator"]):
             set_gpu_allocator(allocator)
         if output is not None and workers.is_first:
             leaving.enter_context(locked(output))
-        given: dict[str, Any] = config.interpolate()
         require_exists(*corpora_of(given))
         if resume and is_finished(output, given):
             show.good("Already finished. Delete the folder to train again", output)

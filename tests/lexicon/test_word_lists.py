@@ -144,7 +144,7 @@ def test_sources_of_a_config_have_types_and_trust(path: Path):
 
 
 def test_lists_of_names_have_labels_of_zh_flat_general() -> None:
-    """`configs/zh_flat_general.cfg` has them in its lexicon: a wrong label would only warn."""
+    """zh_flat_general has them in its lexicon: a wrong label would only warn."""
     folder = Path(__file__).parents[2] / "assets" / "names"
     labels: dict[str, str] = {}
     for path in sorted({*folder.glob("*.txt")} - {folder / "ordinary.txt"}):

@@ -288,6 +288,10 @@ def test_a_corpus_that_is_missing(tmp_path: Path) -> None:
     config["corpora"]["dev"]["path"] = str(tmp_path / "gone.spacy")
     config.to_disk(tmp_path / "config.cfg")
     assert "[F001]" in failure("train", tmp_path / "config.cfg")
+    path = (
+        Path(__file__).parents[2] / "configs/zh_tener.cfg"
+    )  # leaves the readers to spaCy's defaults
+    assert "[F001]" in failure("train", path, "--paths.train", tmp_path / "gone.spacy")
 
 
 def flat_train(config: Config, output: Path, *overrides: str) -> str:
