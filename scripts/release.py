@@ -1,12 +1,13 @@
-"""Make a released pipeline again, by the runs of assets/release/NAME.json and nothing else:
+"""Make a released pipeline again, by the runs of assets/release/NAME.json:
 
     python scripts/release.py zh_char_tang [--source FOLDER] [--text FILE …]
 
 `inputs` are the files that the runs read, with their SHA-256; each is given as an option. A run is
-a command for Python, and `makes` the file or folder that it writes. What is finished isn't done
-again; a run that changed is, with all after it. The last one makes the pipeline. Its wheel goes to
-assets/pipelines, after a table of its scores beside those of the one before, and its metadata say
-of what commit, files and versions it is made, and how long each run took.
+a command for Python, and `makes` what it writes. What is finished isn't done again; a run is if its
+command, its config or script, or what it made has changed, with all after it. The last one makes
+the pipeline. Its wheel goes to assets/pipelines, after a table of its scores beside those of the
+one before, and its metadata say of what commit, files and versions it is made, and how long each
+run took.
 """
 
 import argparse
@@ -36,72 +37,108 @@ Run = dict[str, Any]
 
 def main() -> None:
     recipes = {path.stem: json.loads(path.read_text("utf-8")) for path in RECIPES.glob("*.json")}
+    recipes = {name: recipe for name, recipe in recipes.items() if recipe["runs"]}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("package", choices=sorted(recipes))
     parser.add_argument("--source", default="", help="local folder of corpora; empty: download")
-    parser.add_argument("--gpu", default="-1")
+    parser.add_argument("--gpu", default="-1", help="number of a GPU; -1: none")
     parser.add_argument("--steps", type=int, default=0, help="of each training, to try the runs")
     parser.add_argument("--no-wheel", action="store_true", help="make the pipeline alone")
-    for name in sorted({name for recipe in recipes.values() for name in recipe["inputs"]}):
-        parser.add_argument(f"--{name.replace('_', '-')}", default="")
+    inputs = {name: each for recipe in recipes.values() for name, each in recipe["inputs"].items()}
+    for name, wanted in sorted(inputs.items()):
+        parser.add_argument(f"--{name.replace('_', '-')}", default="", help=wanted["about"])
     given = parser.parse_args()
     recipe = recipes[given.package]
-    inputs = {name: getattr(given, name) for name in recipe["inputs"]}
-    check(inputs, recipe["inputs"])
+    paths = {name: getattr(given, name) for name in recipe["inputs"]}
+    check(paths, recipe["inputs"])
     folder = TRAINING / given.package
-    values = {**inputs, "source": given.source, "gpu": given.gpu, "here": folder}
-    done = execute(recipe["runs"], values, given.steps, folder / "runs.json")
-    if not given.no_wheel:
-        package(given.package, Path(str(done[-1]["makes"])), recipe | {"made": made(inputs, done)})
+    values = {**paths, "source": given.source, "gpu": given.gpu, "trial": given.steps}
+    done = execute(recipe["runs"], values | {"here": folder}, folder / "runs.json")
+    if not (given.no_wheel or given.steps):
+        package(given.package, Path(done[-1]["makes"][0]), recipe | {"made": made(paths, done)})
 
 
-def check(inputs: dict[str, str], wanted: dict[str, dict[str, str]]) -> None:
-    """Exit before hours of training if an input is missing, or another file."""
-    for name, path in inputs.items():
+def check(paths: dict[str, str], wanted: dict[str, dict[str, str]]) -> None:
+    """Exit before hours of training if inputs are missing, or other files."""
+    wrong = []
+    for name, path in paths.items():
         option, about = "--" + name.replace("_", "-"), wanted[name]["about"]
         if not Path(path).is_file():
-            sys.exit(f"{option} needs a file, but {path!r} is none: {about}.")
-        if (found := checksum(Path(path))) != wanted[name]["sha256"]:
-            sys.exit(f"{option}: the SHA-256 of {path} is {found}, not that of {about}.")
+            wrong.append(f"{option} needs a file, but {path!r} is none: {about}.")
+        elif (found := checksum(Path(path))) != wanted[name]["sha256"]:
+            wrong.append(f"{option}: the SHA-256 of {path} is {found}, not that of {about}.")
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
-def execute(runs: list[Run], values: dict[str, Any], steps: int, record: Path) -> list[Run]:
-    """Do the runs that are not finished. Returns all of them, with what they made."""
-    before: list[Run] = json.loads(record.read_text("utf-8")) if record.is_file() else []
+def execute(runs: list[Run], values: dict[str, Any], record: Path) -> list[Run]:
+    """Do the runs that are not finished. Returns all of them, with what they made. A run that was
+    interrupted finds what it has written; one that changed doesn't."""
+    known: list[Run] = json.loads(record.read_text("utf-8")) if record.is_file() else []
     done: list[Run] = []
     for run in runs:
-        own = {**values, "steps": steps or run.get("steps", 0)}
+        own = {**values, "steps": values["trial"] or run.get("steps", 0)}
         words = [word.format_map(own) for word in shlex.split(run["run"])]
-        makes = Path(run["makes"].format_map(own))
-        known = before[len(done)] if len(before) > len(done) else {}
-        if known.get("run") == shlex.join(words) and known["sha256"] == checksum_of(makes):
-            msg.info(f"Finished before: {known['run']}")
-            done.append(known)
+        makes = [path.format_map(own) for path in run["makes"]]
+        reads = {word: checksum(Path(word)) for word in words if Path(word).is_file()}
+        now = {"run": shlex.join(words), "reads": reads, "makes": makes}
+        before, later = (known[len(done) :] or [{}])[0], known[len(done) + 1 :]
+        is_same = now.items() <= before.items()
+        if is_same and before.get("sha256") == checksum_of(makes) and not run.get("always"):
+            msg.info(f"Finished before: {before['run']}")
+            done.append(before)
             continue
-        before, start = [], time.monotonic()
-        subprocess.run([sys.executable, *words], check=True)
+        if before and not is_same:
+            for path in makes:
+                if Path(path).is_relative_to(values["here"]):
+                    remove(Path(path))
+        write(record, [*done, now, *later])
+        start = time.monotonic()
+        python(*words)
+        if not (found := checksum_of(makes)):
+            sys.exit(f"{makes[0]} is missing after: {now['run']}")
         seconds = round(time.monotonic() - start)
-        result = {"makes": str(makes), "sha256": checksum_of(makes), "seconds": seconds}
-        if not result["sha256"]:
-            sys.exit(f"{makes} is missing after: {shlex.join(words)}")
-        done.append({"run": shlex.join(words), **result})
-        record.parent.mkdir(parents=True, exist_ok=True)
-        record.write_text(json.dumps(done, indent=2), "utf-8")
+        done.append({**now, "sha256": found, "commit": commit(), "seconds": seconds})
+        if found != before.get("sha256"):
+            later = [{"outdated": each} for each in later]
+        known = [*done, *later]
+        write(record, known)
     return done
 
 
-def checksum_of(path: Path) -> str:
-    """That of a file, or of all files of a folder; empty if there is none."""
-    files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
-    lines = (f"{checksum(each)} {each.relative_to(path)}\n" for each in files)
+def remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write(record: Path, done: list[Run]) -> None:
+    record.parent.mkdir(parents=True, exist_ok=True)
+    record.write_text(json.dumps(done, indent=2), "utf-8")
+
+
+def checksum_of(paths: list[str]) -> str:
+    """That of files, and of all files of folders; empty if there are none."""
+    roots = [(path, path if path.is_dir() else path.parent) for path in map(Path, paths)]
+    files = [
+        (each, root)
+        for path, root in roots
+        for each in (sorted(path.rglob("*")) if path.is_dir() else [path])
+        if each.is_file()
+    ]
+    lines = (f"{checksum(each)} {each.relative_to(root)}\n" for each, root in files)
     return sha256("".join(lines).encode()).hexdigest() if files else ""
 
 
-def made(inputs: dict[str, str], done: list[Run]) -> dict[str, Any]:
-    commit = ["git", "describe", "--always", "--dirty", "--abbrev=40"]
+def commit() -> str:
+    words = ["git", "describe", "--always", "--dirty", "--abbrev=40"]
+    return subprocess.run(words, capture_output=True, text=True).stdout.strip()
+
+
+def made(paths: dict[str, str], done: list[Run]) -> dict[str, Any]:
     return {
-        "commit": subprocess.run(commit, capture_output=True, text=True).stdout.strip(),
-        "inputs": {name: checksum(Path(path)) for name, path in inputs.items()},
+        "inputs": {name: checksum(Path(path)) for name, path in paths.items()},
         "versions": {"python": platform.python_version()} | {n: version(n) for n in LIBRARIES},
         "runs": done,
     }
@@ -125,8 +162,8 @@ def compare(name: str, pipeline: Path) -> None:
     """Print the scores beside those of the wheel before."""
     now = json.loads((pipeline / "meta.json").read_text("utf-8"))["performance"]
     before = {}
-    if wheels := sorted(WHEELS.glob(f"{name}-*.whl")):
-        with zipfile.ZipFile(wheels[-1]) as archive:
+    if wheels := [*WHEELS.glob(f"{name}-*.whl")]:
+        with zipfile.ZipFile(max(wheels, key=lambda path: path.stat().st_mtime)) as archive:
             (meta, *_) = (each for each in archive.namelist() if each.endswith("/meta.json"))
             before = json.loads(archive.read(meta))["performance"]
     rows = [

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
@@ -19,30 +20,48 @@ def here(tmp_path: Path) -> Path:
 
 
 def adding(name: str, text: str) -> dict[str, str]:
-    return {"run": ADD % (name, text), "makes": "{here}/" + name}
+    return {"run": ADD % (name, text), "makes": ["{here}/" + name]}
 
 
 def contents(here: Path, runs: list[dict[str, Any]]) -> list[str]:
-    done = release.execute(runs, {"here": here}, 0, here / "runs.json")
-    return [Path(run["makes"]).read_text("utf-8") for run in done]
+    done = release.execute(runs, {"here": here, "trial": 0}, here / "runs.json")
+    return [Path(run["makes"][0]).read_text("utf-8") for run in done]
 
 
 def test_what_is_finished_is_not_done_again(here: Path) -> None:
     runs = [adding("a", "1"), adding("b", "2"), adding("c", "3")]
     assert contents(here, runs) == contents(here, runs) == ["1", "2", "3"]
-    # A run that changed, or whose result did, is done again, and all after it.
-    assert contents(here, [runs[0], adding("b", "4"), runs[2]]) == ["1", "24", "33"]
+    # A run that changed, or whose result did, is done anew, and all after it.
+    runs[1] = adding("b", "4")
+    assert contents(here, runs) == ["1", "4", "3"]
     (here / "b").write_text("")
-    assert contents(here, [runs[0], adding("b", "4"), runs[2]]) == ["1", "4", "333"]
+    assert contents(here, runs) == ["1", "4", "3"]
+    (here / "script.py").write_text(f"open({str(here / 'a')!r}, 'w').write('5')")
+    runs[0] = {"run": "{here}/script.py", "makes": ["{here}/a"]}
+    assert contents(here, runs) == ["5", "4", "3"]
+    (here / "script.py").write_text(f"open({str(here / 'a')!r}, 'w').write('6')")
+    assert contents(here, runs) == ["6", "4", "3"]
+    seconds = [run["seconds"] for run in json.loads((here / "runs.json").read_text())]
+    assert len(seconds) == 3
+
+
+def test_a_run_that_was_interrupted_goes_on_unless_it_changed(here: Path) -> None:
+    failing = {"run": (ADD % ("b", "2"))[:-1] + '; exit(1)"', "makes": ["{here}/b"]}
+    runs = [adding("a", "1"), failing, adding("c", "3")]
+    for _ in range(2):
+        with pytest.raises(CalledProcessError):
+            contents(here, runs)
+    assert (here / "b").read_text() == "22"  # it finds what it has written
+    runs[1] = adding("b", "4")
+    assert contents(here, runs) == ["1", "4", "3"]
 
 
 def test_a_run_that_fails_or_makes_nothing_ends_it(here: Path) -> None:
-    runs = [adding("a", "1"), {"run": "-c 'pass'", "makes": "{here}/missing"}, adding("c", "3")]
+    runs = [adding("a", "1"), {"run": "-c 'pass'", "makes": ["{here}/missing"]}, adding("c", "3")]
     with pytest.raises(SystemExit, match="missing is missing after: -c pass"):
         contents(here, runs)
     assert (here / "a").read_text() == "1"
     assert not (here / "c").exists()
-    assert len(json.loads((here / "runs.json").read_text())) == 1
 
 
 def test_inputs_are_the_files_that_the_recipe_names(here: Path) -> None:
@@ -62,7 +81,7 @@ def test_runs_make_the_same_weights_again(here: Path, monkeypatch: pytest.Monkey
     corpus = "--paths.train {here}/demo/train.spacy --paths.dev {here}/demo/dev.spacy"
     steps = "--training.max_steps {steps} --training.eval_frequency {steps}"
     runs = [
-        {"run": command, "makes": f"{{here}}/{makes}"}
+        {"run": command, "makes": [f"{{here}}/{makes}"]}
         for command, makes in (
             ("scripts/fetch.py demo --data {here}/data", "data"),
             ("scripts/convert.py demo --data {here}/data --out {here}", "demo"),
@@ -76,7 +95,7 @@ def test_runs_make_the_same_weights_again(here: Path, monkeypatch: pytest.Monkey
     sums = []
     for _ in range(2):
         folder = here / "made"
-        done = release.execute(runs, {"here": folder}, 20, folder / "runs.json")
+        done = release.execute(runs, {"here": folder, "trial": 20}, folder / "runs.json")
         sums.append([run["sha256"] for run in done])
         shutil.rmtree(folder)
     assert sums[0] == sums[1]
