@@ -17,14 +17,8 @@ from weasel.util.config import load_project_config
 ROOT = Path(__file__).parents[1]
 QUOTING = (
     *("Makefile", "project.yml", "README.md", "CONTRIBUTING.md", "docs/**/*.md", "docs/**/*.py"),
-    *(
-        "assets/**/*.md",
-        "assets/release/*.json",
-        "assets/release/**/*.py",
-        "configs/**/*.cfg",
-        "assets/**/*.cfg",
-    ),
-    *("scripts/*.py", "benchmarks/*.py"),
+    *("assets/**/*.md", "assets/release/*.json", "assets/release/**/*.py", "configs/**/*.cfg"),
+    *("assets/**/*.cfg", "scripts/*.py", "benchmarks/*.py"),
 )
 FILES = [path for pattern in QUOTING for path in sorted(ROOT.glob(pattern))]
 FOLDERS = "assets|benchmarks|configs|docs|scripts|spacy_flat|tests"
