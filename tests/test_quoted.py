@@ -101,9 +101,15 @@ def test_commands_take_their_arguments(line: str) -> None:
 def test_the_runs_of_a_release_call_what_there_is_and_read_all_inputs(name: str) -> None:
     recipe, read = RECIPES[name], set[str]()
     for run in recipe["runs"]:
-        names = {field for _, field, _, _ in Formatter().parse(" ".join([run["run"], *run["makes"]])) if field}
+        names = {
+            field
+            for _, field, _, _ in Formatter().parse(" ".join([run["run"], *run["makes"]]))
+            if field
+        }
         assert names <= {*recipe["inputs"], "source", "gpu", "here", "steps", "trial"}
-        values = {each: "1" if each in ("gpu", "steps", "trial") else f"{each}.txt" for each in names}
+        values = {
+            each: "1" if each in ("gpu", "steps", "trial") else f"{each}.txt" for each in names
+        }
         assert_arguments_of([word.format_map(values) for word in shlex.split(run["run"])])
         read |= names
     assert {*recipe["inputs"]} <= read

@@ -151,9 +151,9 @@ def test_parts_of_configs(place: str) -> None:
         pytest.importorskip("spacy_transformers", reason="spacy-transformers is not installed")
     whole = load_config(ROOT / f"configs/{name}.cfg", interpolate=False)
     part = Config().from_str(parents_of(CFG[place]) + CFG[place], interpolate=False)
-    config = Config(whole.merge(part)).interpolate()
-    nlp = load_model_from_config(config, auto_fill=True)
+    nlp = load_model_from_config(whole.merge(part), auto_fill=True)
     assert nlp.pipe_names == names
+    config = nlp.config.interpolate()
     registry.resolve({"optimizer": config["training"]["optimizer"]})
     augmenter = config["corpora"]["train"].get("augmenter")
     if augmenter:

@@ -60,19 +60,18 @@ class SpanConstraints:
 
     def split(self, segments: Sequence[Segment]) -> dict[Segment, SpanConstraints]:
         """The constraints for each segment of a text, with positions relative to its start, unless
-        there are none. Required entities that it cuts are outside there, others irrelevant."""
+        there are none. A required entity that it cuts is outside there; words are left out."""
         segments = sorted(segments, key=lambda each: each.start)
         ends = [segment.end for segment in segments]
         parts: dict[Segment, SpanConstraints] = defaultdict(SpanConstraints)
-        if_cut = {"fixed": "outside", "outside": "outside", "within": "within"}
-        if_cut |= {"dropped": "dropped", "log_odds": ""}
+        if_cut = dict(fixed="outside", outside="outside", within="within", dropped="dropped")
         for kind, spans in vars(self).items():
             for span, odds in spans.items():
                 for segment in islice(segments, bisect_right(ends, span.start), None):
                     if segment.start >= span.end:
                         break
                     own = part_in(span, segment)
-                    if name := kind if _width(own) == _width(span) else if_cut[kind]:
+                    if name := kind if _width(own) == _width(span) else if_cut.get(kind):
                         getattr(parts[segment], name)[own] = odds
         return parts
 
@@ -139,9 +138,9 @@ def constraints_of(doc: Doc, text: Units, labels: Labels, overwrite: bool) -> Sp
     return found
 
 
-# Line breaks, TAB, NUL, "|", and tags of markup: closing ones, those with
-# attributes, and others in lower case, so that names in angle brackets, such as <NBA>, stay
-# possible. In "a<b, 王五=3>c" nothing is an attribute.
+# Line breaks, TAB, NUL, "|", and tags of markup: closing ones, those with attributes, and others in
+# lower case, so that names in angle brackets, such as <NBA>, stay possible. In "a<b, 王五=3>c"
+# nothing is an attribute.
 _ATTRIBUTE = r"""\s+[A-Za-z][A-Za-z0-9:._-]*=(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"']+)"""
 BARRED = re.compile(
     "[\0\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029|｜]"
@@ -161,9 +160,10 @@ BRACKET = re.compile(
 )
 _POSSESSIVE = re.compile(rf"(?<=[{_LATIN}])[{_APOSTROPHES}]")
 
-# Emoji with what modifies them, arrows, stars. Names and quantities may end in ®, ℃ or ①.
+# Emoji with what modifies them. Names may have masks and numbers, as in 张○○, and end in ® or ★.
 _SYMBOLS = re.compile(
-    "[\u200d\u20e3\u2190-\u243f\u2500-\u2bff\ufe0e\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f]+"
+    "[\u200d\u203c\u2049\u20e3\u231a-\u23ff\u2600-\u2604\u2607-\u2775\u2794-\u27bf\u2b50\u2b55"
+    "\u303d\u3297\u3299\ufe0e\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f]+"
 )
 
 # E-mail addresses, URLs, domains, paths of files and account names. spaCy's `like_url` and
