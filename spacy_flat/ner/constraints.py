@@ -64,14 +64,14 @@ class SpanConstraints:
         segments = sorted(segments, key=lambda each: each.start)
         ends = [segment.end for segment in segments]
         parts: dict[Segment, SpanConstraints] = defaultdict(SpanConstraints)
-        if_cut = dict(fixed="outside", outside="outside", within="within", dropped="dropped")
+        if_cut = {"fixed": "outside", "log_odds": ""}
         for kind, spans in vars(self).items():
             for span, odds in spans.items():
                 for segment in islice(segments, bisect_right(ends, span.start), None):
                     if segment.start >= span.end:
                         break
                     own = part_in(span, segment)
-                    if name := kind if _width(own) == _width(span) else if_cut.get(kind):
+                    if name := kind if _width(own) == _width(span) else if_cut.get(kind, kind):
                         getattr(parts[segment], name)[own] = odds
         return parts
 
