@@ -90,7 +90,7 @@ def weigh(
     lexicon: the words known before, with jieba's types. Without frequencies no name is weighed.
     """
     orders = lexicon.blocked | (lexicon.trusts > 0)
-    known = dict.fromkeys(entry.word for entry in entries)
+    known = dict.fromkeys(entry.word for entry in entries) if orders.any() else ()
     report.ordered = [word for word in known if orders[lexicon.ids_of(word)].any()]
     left = {*report.no_names, *report.ordered}
     entries = [entry for entry in entries if entry.word not in left]
