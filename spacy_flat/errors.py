@@ -18,7 +18,7 @@ class Errors:
     F001 = "[F001] {path}: no such file or folder. Check the path."
     F002 = "[F002] {path}: a folder, but a file was expected. Check the path."
     F003 = "[F003] {path}, line {line}: can't read the rest of the file: {reason}. It may be damaged, incomplete or not compressed as its name says (.gz, .xz). Download it again."
-    F004 = "[F004] {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. Convert the file first, for example: iconv -f {encoding} -t UTF-8 IN > OUT"
+    F004 = "[F004] {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. Convert it from its own encoding, for example: iconv -f {encoding} -t UTF-8 IN > OUT"
     F006 = "[F006] {path}, line {line}: no word in the first column. Correct the line."
     F007 = "[F007] {path}, line {line}: the frequency {value!r} is not a number of 0 or more. The columns are word, frequency, type; a frequency may be empty. Correct the line."
     F008 = "[F008] {path}, line {line}: {columns} columns, but at most three are allowed: word, frequency, type. Correct the line."
@@ -43,6 +43,7 @@ class Errors:
     F046 = "[F046] Words without the type of a label can't have a trust above 0: {words}. Give them a label as type."
     F048 = "[F048] Expected words with their types, as {{word: type}} or pairs (word, type), but got {value}."
     F049 = "[F049] Expected the path of a word list, but got {value}. Add words themselves with lexicon.add."
+    F050 = "[F050] {path}: some words look like no name: {words}. Write one name a line, without marks, or leave the lines out."
 
     # F10x to F12x: converting corpora of entities
     F102 = "[F102] {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the missing column."

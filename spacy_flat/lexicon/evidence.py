@@ -3,13 +3,13 @@
 Real lists hold ordinary words, such as 医院 in a list of places, and words that arise by chance
 from their neighbours, such as the village 和美 in 大疆和美的. A word counts as a name if it is
 rarer by chance than a name of the list is: the longer the list, the rarer each of its names, and
-in none a name is as common as 医院.
+in none a name is as common as 医院. Words that are blocked or have a trust above 0 stay so.
 """
 
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,8 +28,12 @@ SURE = 2.0  # log10 of the odds from which a name has the component's trust
 
 _PROPER = ("nr", "ns", "nt", "nz")  # how jieba's types of names begin
 _LABELS = {"nrfg": "PER"}  # well-known persons; its other types are less exact
-_NO_NAME = re.compile(
-    r"[。；，、]|\w@|://|.{41}|^[\d年月日时分]*[年月日时分][\d年月日时分]*$|^\W*$", re.DOTALL
+# Sentences, addresses, dates; then bullets, and brackets or quotes around a line.
+NO_NAME = re.compile(
+    r"[。；，、<\x7f-\x9f\u2028\u2029\ufffd]|\w@|://|\s#|.{41}|^\W*$"
+    r"|^(?=.*\d)(?=.*\D)[\d年月日时分]+$"
+    r"|^(?:[-+*•·]\s|\d+[.)]\s*[^\W\d])|^[\[{\"'“‘「].*[\]}\"'”’」],?$",
+    re.DOTALL,
 )
 
 
@@ -39,30 +43,39 @@ class ListReport:
 
     n_words: all words, without damaged lines.
     ordinary: words that aren't added or changed, since they are likely to be no name of their type.
-    no_names: words that look like none, and aren't added: dates, sentences, addresses.
+    uncertain: words that may be names, which get a trust of 0.
+    ordered: words that aren't changed, since they are blocked or have a trust above 0.
+    no_names: words that look like none, and aren't added: dates, sentences, addresses, markup.
     unusable: words that the lexicon ignores.
     unknown_types: types that the network doesn't know.
+    replaced_types: types instead of which the words have the one given.
     damaged: what is wrong with each damaged line.
     """
 
     path: str | Path
     n_words: int = 0
     ordinary: list[str] = field(default_factory=list)
-    no_names: list[str] = field(default_factory=list)
+    uncertain: list[str] = field(default_factory=list)
+    ordered: Sequence[str] = ()
+    no_names: Sequence[str] = ()
     unusable: Sequence[str] = ()
     unknown_types: Sequence[str] = ()
+    replaced_types: Sequence[str] = ()
     damaged: Sequence[str] = ()
 
     def __str__(self) -> str:
         parts = [counted(self.n_words, "word")]
-        for noun, words in (
-            ("unchanged ordinary word", self.ordinary),
-            ("unlikely name", self.no_names),
-            ("unusable word", self.unusable),
-            ("unknown type", self.unknown_types),
+        for text, noun, words in (
+            ("left {} as is, known as something else or likely by chance", "word", self.ordinary),
+            ("left {} as is, blocked or trusted before", "word", self.ordered),
+            ("left out {} unlike a name", "word", self.no_names),
+            ("{} with a trust of 0", "uncertain name", self.uncertain),
+            ("{}", "unusable word", self.unusable),
+            ("{}", "unknown type", self.unknown_types),
+            ("{}", "replaced type", self.replaced_types),
         ):
             if words:
-                parts.append(f"{counted(len(words), noun)} ({shortened(words, 5)})")
+                parts.append(f"{text.format(counted(len(words), noun))} ({shortened(words, 5)})")
         if self.damaged:
             parts.append(counted_lines(self.damaged))
         return f"{self.path}: {'; '.join(parts)}"
@@ -72,24 +85,31 @@ def weigh(
     entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str], report: ListReport
 ) -> list[Entry]:
     """The entries whose type isn't a label, and those that are likely to be names, with a trust of
-    0 if this is uncertain.
+    0 if this is uncertain; without those that look like no names, and orders of a user.
 
-    lexicon: the words known before, with jieba's types. Without frequencies nothing is weighed.
+    lexicon: the words known before, with jieba's types. Without frequencies no name is weighed.
     """
+    orders = lexicon.blocked | (lexicon.trusts > 0)
+    known = dict.fromkeys(entry.word for entry in entries) if orders.any() else ()
+    report.ordered = [word for word in known if orders[lexicon.ids_of(word)].any()]
+    left = {*report.no_names, *report.ordered}
+    entries = [entry for entry in entries if entry.word not in left]
     if lexicon.frequencies.max(initial=0) <= 0:
-        return list(entries)
-    named = [each for each in entries if each.type in labels and not _NO_NAME.search(each.word)]
+        return entries
+    unusable = {*report.unusable}
+    named = [each for each in entries if each.type in labels and each.word not in unusable]
     rate = min(MOST, RATE - DECAY * math.log10(max(1, len(named))))
     odds = dict(zip(named, (rate - _chances(named, lexicon, labels)).tolist(), strict=True))
     kept = []
     for entry in entries:
-        value = odds.get(entry, 0.0)
-        if entry.type not in labels or value > SURE:
+        value = odds.get(entry, math.inf)
+        if value > SURE:
             kept.append(entry)
         elif value > 0:
             kept.append(entry._replace(trust=0.0))
+            report.uncertain.append(entry.word)
         else:
-            (report.ordinary if entry in odds else report.no_names).append(entry.word)
+            report.ordinary.append(entry.word)
     return kept
 
 
@@ -112,17 +132,16 @@ def _chances(entries: Sequence[Entry], lexicon: Snapshot, labels: Collection[str
         words, matches, np.where(is_whole, -np.inf, rates[matches.words]), characters
     )
     numbers = matches.texts[is_whole].tolist()
-    columns = (
-        [entries[number].type for number in numbers],
-        names[lexicon.types[matches.words[is_whole]]].tolist(),
-        rates[matches.words[is_whole]].tolist(),
-    )
-    whole = [*zip(*columns, strict=True)]
-    usual = _usual_types(whole)
-    for number, (label, type, rate) in zip(numbers, whole, strict=True):
+    ids = matches.words[is_whole]
+    wanted = [entries[number].type for number in numbers]
+    pairs = [*zip(wanted, names[lexicon.types[ids]].tolist(), strict=True)]
+    # For each label the commonest of jieba's types of names among the list's known words.
+    counts = Counter((label, type[:2]) for label, type in pairs if type.startswith(_PROPER))
+    usual = {label: type for (label, type), _ in reversed(counts.most_common())}
+    for number, (label, type), rate in zip(numbers, pairs, rates[ids].tolist(), strict=True):
         if _LABELS.get(type, type) in {*labels} - {label}:
             chances[number] = np.inf
-        elif type != label and type[:2] != usual.get(label):
+        elif type != label and (rate > MOST or type[:2] != usual.get(label)):
             chances[number] = max(chances[number], rate)
     return chances
 
@@ -149,9 +168,3 @@ def _of_parts(
         at = first[matches.texts[parts]]
         np.maximum.at(best, at + end, best[at + matches.starts[parts]] + rates[parts])
     return best[first + lengths]
-
-
-def _usual_types(words: Iterable[tuple[str, str, float]]) -> dict[str, str]:
-    """For each label the commonest of jieba's types of names among a list's known words."""
-    counts = Counter((label, type[:2]) for label, type, _ in words if type.startswith(_PROPER))
-    return {label: type for (label, type), _ in reversed(counts.most_common())}

@@ -18,7 +18,7 @@ from ..util.messages import logger, shortened
 from ..util.options import require_number, require_string
 from ..vectors.files import FLOAT32_MAX
 from . import storage
-from .evidence import ListReport, weigh
+from .evidence import NO_NAME, ListReport, weigh
 from .snapshot import PIECE, Matches, Snapshot
 from .word_lists import ADDED, NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 
@@ -164,10 +164,11 @@ class Lexicon:
 
         Without a trust, a list is evidence. A word whose type is a label counts as a name if it
         would occur by chance less often than a name in a list of this length; it then has the
-        component's `trust`. Other words stay as they are. The log says which, as `check` does.
+        component's `trust`. Other words stay as they are, and so do words that are "not_entity" or
+        have a trust above 0. The log says which, as `check` does.
 
-        strict: damaged lines are errors, even a few of many, and so are words that can't be used
-            and types that the network doesn't know.
+        strict: damaged lines are errors, even a few of many, and so are words that can't be used or
+            look like no name (F050), and types that the network doesn't know.
 
         Otherwise warns and raises as `add` and `read_words`.
         """
@@ -188,18 +189,24 @@ class Lexicon:
         # A type of one letter may well be the end of a word.
         types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
         found = read_words(path, type=type, trust=_trust(trust), known_types=types, strict=strict)
-        entries, snapshot = found.entries, self.snapshot
+        entries, snapshot = found.entries, self._snapshot
+        report = ListReport(path, len(entries), damaged=found.damaged)
+        report.unknown_types = self._unknown_types(entry.type for entry in entries)
         if type:
-            entries = [e if self._is_label(e.type) else e._replace(type=type) for e in entries]
+            others = dict.fromkeys(e.type for e in entries if not self._is_label(e.type))
+            report.replaced_types = [each for each in others if each != type]
+            entries = [e._replace(type=type) if e.type in others else e for e in entries]
         self._check_trusts(entries)
-        words = (entry.word for entry in entries)
-        unusable = [word for word in words if not snapshot.is_searchable(snapshot.normalise(word))]
-        unknown = self._unknown_types(entry.type for entry in entries)
-        report = ListReport(path, len(entries), [], [], unusable, unknown, found.damaged)
+        words = {e.word: snapshot.normalise(e.word) for e in entries}
+        report.unusable = [each for each in words if not snapshot.is_searchable(words[each])]
+        names = {e.word for e in entries if e.type in ("", *self._labels)} - {*report.unusable}
+        report.no_names = [each for each in words if each in names and NO_NAME.search(words[each])]
         if strict:
-            self._check_types(unknown)
-            if unusable:
-                raise ValueError(_ignored(unusable))
+            self._check_types(report.unknown_types)
+            if report.unusable:
+                raise ValueError(_ignored(report.unusable))
+            if report.no_names:
+                raise ValueError(Errors.F050.format(path=path, words=_listed(report.no_names)))
         if trust is None:
             entries = weigh(entries, snapshot, self._labels, report)
         return entries, report
@@ -295,7 +302,7 @@ class Lexicon:
 
     def _check_types(self, types: Sequence[str]) -> None:
         for type in self._unknown_types(_strings(types)):
-            known = ", ".join(map(repr, self._advised or ())) or "none"
+            known = ", ".join(map(repr, (*(self._advised or ()), NOT_ENTITY)))
             raise ValueError(Errors.F044.format(type=type, known=known))
 
     def _unknown_types(self, types: Iterable[str]) -> list[str]:
@@ -308,7 +315,7 @@ class Lexicon:
 def _with_types(words: Iterable[tuple[str, str]] | Mapping[str, str]) -> dict[str, str]:
     given = words.items() if isinstance(words, Mapping) else words
     pairs = list(given) if isinstance(given, Iterable) else [given]
-    if not all(isinstance(each, tuple | list) and len(each) == 2 for each in pairs):
+    if not all(isinstance(each, tuple | list) and len(each) == 2 and each[1] for each in pairs):
         raise TypeError(Errors.F048.format(value=f"{words!r:.60}"))
     return dict(pairs)
 

@@ -16,6 +16,7 @@ from ..util.files import decode, read_lines
 from ..util.messages import counted, logger, shortened
 from ..util.options import require_installed
 from ..vectors import read_vectors
+from ..vectors.files import FLOAT32_MAX
 
 UNKNOWN_FREQUENCY = -1.0
 UNSET = -1.0  # of a word's trust
@@ -28,7 +29,8 @@ MAX_DAMAGED = 0.01  # share of lines; more are another format
 
 _SEPARATORS = "；;|｜"
 _MARKS = re.compile(rf"[\s,{_SEPARATORS}]")
-_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+_SPACES = "[ \u3000]+"
 # Not 1,2-二氯乙烷, N,N-二甲基甲酰胺 or Washington, D.C.
 _COMMA_COLUMNS = re.compile(
     r"[^,\t]*(?:[^\x00-\x7f] *, *|[^,\d\s],)[\w.]*(?:, *\w+)?"
@@ -122,7 +124,11 @@ def read_words(
         raise TypeError(Errors.F049.format(value=f"{path!r:.60}"))
     path, damaged = Path(path), list[str]()
     spaced = _spaced_columns(known_types)
-    lines = [(number, raw) for number, raw in read_lines(path) if raw.strip() and raw[:1] != b"#"]
+    lines = [
+        (number, raw)
+        for number, raw in read_lines(path)
+        if raw.strip() and raw.lstrip()[:1] != b"#"
+    ]
     user = _user_columns(known_types) if _is_user_dictionary(lines, spaced) else None
     found = []
     for number, raw in lines:
@@ -178,21 +184,21 @@ def cedict_words() -> WordList:
 
 def _spaced_columns(types: Iterable[str]) -> re.Pattern[str]:
     """A word and its other columns: a frequency and perhaps a type, or one of these types."""
-    others = "|".join([rf"{_NUMBER}(?: +\S+)?", *map(re.escape, types)])
-    return re.compile(rf"\S(?:[^\t]*\S)? +(?:{others})")
+    others = "|".join([rf"{_NUMBER}(?:{_SPACES}\S+)?", *map(re.escape, types)])
+    return re.compile(rf"\S(?:[^\t]*\S)?{_SPACES}(?:{others})")
 
 
 def _user_columns(types: Iterable[str]) -> re.Pattern[str]:
     """A line as jieba reads it, except that a type after a frequency may be anything, and one
     without a frequency one of these."""
     names = "|".join(["[a-z]+", *map(re.escape, types)])
-    return re.compile(rf"(.*?\S)(?: +({_NUMBER})(?: +(\S+))?| +({names}))?")
+    return re.compile(rf"(.*?\S)(?:{_SPACES}(?:({_NUMBER})(?:{_SPACES}(\S+))?|({names})))?")
 
 
 def _is_user_dictionary(lines: Sequence[tuple[int, bytes]], spaced: re.Pattern[str]) -> bool:
     """Whether most of the first lines have columns separated by spaces."""
     # With a TAB at the end the spaces belong to the word.
-    first = [raw.decode("utf-8", "replace").strip(" ") for _, raw in lines[:FIRST_LINES]]
+    first = [raw.decode("utf-8", "replace").strip(" \u3000") for _, raw in lines[:FIRST_LINES]]
     return 2 * sum(bool(spaced.fullmatch(line)) for line in first) > len(first)
 
 
@@ -200,7 +206,7 @@ def _tab_columns(line: str, spaced: re.Pattern[str], where: dict[str, Any]) -> l
     """The three columns of a line. Raises ValueError (F006, F008, F035, F045)."""
     if not _MARKS.search(line):  # most
         return [line, "", ""]
-    text = line.strip(" ")
+    text = line.strip(" \u3000")
     for columns, error in ((spaced, Errors.F035), (_COMMA_COLUMNS, Errors.F045)):
         if columns.fullmatch(text):
             raise ValueError(error.format(**where, text=text[:60]))
@@ -214,10 +220,9 @@ def _tab_columns(line: str, spaced: re.Pattern[str], where: dict[str, Any]) -> l
 
 def _frequency(text: str, where: dict[str, Any]) -> float:
     """A frequency; an unknown one of an empty text. Raises ValueError (F007)."""
-    try:
-        frequency = float(text) if text else UNKNOWN_FREQUENCY
-    except ValueError:
-        frequency = math.nan
-    if text and not 0 <= frequency < math.inf:
+    if not text:
+        return UNKNOWN_FREQUENCY
+    frequency = float(text) if re.fullmatch(_NUMBER, text) else math.inf
+    if frequency > FLOAT32_MAX:
         raise ValueError(Errors.F007.format(**where, value=text))
     return frequency

@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from spacy_flat.lexicon.word_lists import words as words_of_a_config
 
 LABELS = ["GPE", "ORG", "PER"]
 KNOWN = [
-    *(Entry("医院", 90_000, "n"), Entry("北京", 30_000, "ns"), Entry("上海", 20_000, "ns")),
+    *(Entry("医院", 90_000, "n"), Entry("北京", 3_000, "ns"), Entry("上海", 2_000, "ns")),
     *(Entry("和美", 3, "a"), Entry("大学", 50_000, "n"), Entry("清华大学", 900, "nt")),
     *(
         Entry("协和医院", 20, "ORG"),
@@ -48,12 +49,13 @@ def test_ordinary_words_and_names_of_another_type_do_not_count() -> None:
     found, report = listed(words)
     assert set(found) == {"北京", "翠湾", "翠湖大学", "𠮷𠮷"}
     assert report.ordinary == ["医院", "高兴", "协和医院", "清华大学", "院学"]
-    assert "5 unchanged ordinary words (医院, 高兴, 协和医院, 清华大学, 院学)" in str(report)
+    assert "left 5 words as is, known as something else or likely by chance (医院, " in str(report)
 
 
 def test_the_longer_the_list_the_rarer_a_name_must_be() -> None:
     trusts = [listed(["和平", "学院", "翠湾"], length)[0] for length in (300, 1000, 8000)]
     assert trusts[0] == {"和平": 0.0, "学院": -1.0, "翠湾": -1.0}  # -1: the component's setting
+    assert "1 uncertain name with a trust of 0 (和平)" in str(listed(["和平"], 300)[1])
     assert trusts[1] == {"学院": 0.0, "翠湾": -1.0}
     assert trusts[2] == {"翠湾": -1.0}
     entries = [Entry("和平", type="GPE"), *(Entry(f"词{n}") for n in range(8000))]
@@ -75,12 +77,69 @@ def test_words_keep_their_order() -> None:
         assert weigh(own, snapshot, LABELS, ListReport("list.txt")) == own
 
 
-def test_what_looks_like_no_name() -> None:
-    words = ["甲店，乙店", "2014年5月", "By@某人", "他来了。", "http://a.cn", "翠" * 41, "翠湾"]
-    found, report = listed(words)
-    assert (set(found), report.no_names) == ({"翠湾"}, words[:-1])
-    names = ["360", "7-11", "Yahoo!", "@Huawei"]
-    assert not listed(names)[1].no_names
+def report_of(path: Path, lines: str, **options: Any) -> ListReport:
+    path.write_text(lines, "utf-8")
+    return lexicon_of_a_pipeline().check(path, **options)
+
+
+NO_NAMES = [
+    *("甲店，乙店", "2014年5月", "By@某人", "他来了。", "http://a.cn", "翠" * 41, "。。"),
+    *('["人和药店","浙江大学"]', "<li>人和药店</li>", "- 人和药店", "1. 王大锤", "2.王大锤"),
+    *('"人和药店"', "“人和药店”", "人和\u2028药店", "人\ufffd药店", "浙江大学 # hello", '"人和",'),
+]
+NAMES = ["360", "7-11", "Yahoo!", "@Huawei", "日月", "月月", "苯并[a]芘", "“雪龙”号", "C#", "3.6K"]
+
+
+@pytest.mark.parametrize("type", ["GPE", ""])
+def test_what_looks_like_no_name(tmp_path: Path, type: str) -> None:
+    path = tmp_path / "list.txt"
+    lines = "".join(f"{word}\t\n" for word in (*NO_NAMES, *NAMES))
+    report = report_of(path, lines, type=type)
+    assert report.no_names == NO_NAMES
+    assert f"left out {len(NO_NAMES)} words unlike a name (甲店，乙店, " in str(report)
+    with pytest.raises(ValueError, match=r"F050.*list\.txt.*'甲店，乙店', "):
+        report_of(path, lines, type=type, strict=True)
+    report_of(path, "".join(f"{word}\t\n" for word in NAMES), type=type, strict=True)
+
+
+def test_a_list_overrides_no_order(tmp_path: Path) -> None:
+    (path := tmp_path / "list.txt").write_text("翠湖\n翠湾\n翠微\n翠苑", "utf-8")
+    lexicon = lexicon_of_a_pipeline()
+    lexicon.add(["翠湖"], type="not_entity")
+    lexicon.add(["翠湾"], type="GPE", trust=1)
+    lexicon.add(["翠微"], type="GPE", trust=0)  # as the lists of a config
+    before = [lexicon.entry(word) for word in ("翠湖", "翠湾")]
+    report = lexicon.check(path, type="ORG")
+    assert (report.ordered, report.ordinary) == (["翠湖", "翠湾"], ["翠微"])
+    assert "left 2 words as is, blocked or trusted before (翠湖, 翠湾)" in str(report)
+    lexicon.update(path, type="GPE")
+    assert [lexicon.entry(word) for word in ("翠湖", "翠湾")] == before
+    assert lexicon.entry("翠微") == Entry("翠微", type="GPE")
+    lexicon.update(path, type="ORG", trust=0.5)
+    assert lexicon.entry("翠湖") == Entry("翠湖", 10**6, "ORG", 0.5)
+
+
+@pytest.mark.parametrize(("word", "type"), [("上海", "ORG"), ("上海", "GPE")])
+def test_no_word_as_common_as_hospital_counts(word: str, type: str) -> None:
+    """Not even if jieba has it as a name (东西 is a place)."""
+    report = ListReport("list.txt")
+    known = Lexicon([Entry("上海", 20_000, "ns"), Entry("医院", 10**7, "n")]).snapshot
+    assert weigh([Entry(word, type=type)], known, LABELS, report) == []
+    assert report.ordinary == [word]
+
+
+def test_the_commonest_of_jiebas_types_is_the_lists() -> None:
+    report, own = ListReport("list.txt"), [("翠湖", "nt"), ("翠湾", "ns"), ("翠苑", "ns")]
+    known = Lexicon([Entry("的话", 10**8), *(Entry(word, 9_000, type) for word, type in own)])
+    found = weigh([Entry(word, type="GPE") for word, _ in own], known.snapshot, LABELS, report)
+    assert [each.trust for each in found] == [0.0, -1.0, -1.0]
+
+
+def test_a_rare_word_of_common_parts_is_likely_by_chance() -> None:
+    known = Lexicon(
+        [Entry("翠湖", 10**7), Entry("大学", 10**7), Entry("翠湖大学", 1, "n")]
+    ).snapshot
+    assert weigh([Entry("翠湖大学", type="GPE")], known, LABELS, ListReport("list.txt")) == []
 
 
 WORDS = {"甲乙": 5.0, "乙丙": 7.0, "丙": 2.0, "甲乙丙": 1.0, "丁丁": 3.0}
@@ -144,9 +203,14 @@ def test_a_type_replaces_a_lists_parts_of_speech_and_a_trust_needs_a_label(tmp_p
 def test_what_a_list_has_that_cannot_be_used(tmp_path: Path) -> None:
     (path := tmp_path / "names.txt").write_text("翠湾\t\tPRE\n湾\t\tGPE\n医院\t\tn\n", "utf-8")
     lexicon = lexicon_of_a_pipeline()
-    assert str(lexicon.check(path)).endswith("1 unusable word (湾); 1 unknown type (PRE)")
+    assert str(lexicon.check(path)).endswith("3 words; 1 unusable word (湾); 1 unknown type (PRE)")
+    report = str(lexicon.check(path, type="ORG"))
+    assert report.endswith("1 unknown type (PRE); 2 replaced types (PRE, n)")
     with pytest.raises(ValueError, match=r"F044.*'PRE'"):
         lexicon.update(path, strict=True)
+    with pytest.raises(ValueError, match=r"F044.*'PRE'"):
+        lexicon.check(path, type="GPE", strict=True)
+    path.write_text("翠湾\t\tn\n湾\n", "utf-8")
     with pytest.raises(ValueError, match=r"W001.*'湾'"):
         lexicon.check(path, type="GPE", strict=True)
 

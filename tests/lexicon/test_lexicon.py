@@ -325,7 +325,7 @@ def test_update_needs_a_path() -> None:
             Lexicon().update(words)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("words", [["重庆", "上海"], "重庆", None, {"重庆"}])
+@pytest.mark.parametrize("words", [["重庆", "上海"], "重庆", None, {"重庆"}, {"重庆": None}])
 def test_temporary_words_have_types(words: Any) -> None:
     with pytest.raises(TypeError, match="F048"), lexicon_of("重庆").with_words(words):
         pass

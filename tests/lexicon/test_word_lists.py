@@ -15,7 +15,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_any_prefix_of_word_frequency_type(path: Path):
-    text = "\ufeff#名\n重庆\nNew York\t7\n\n 北京 \t 1.5 \t place\r\n上海\t\tplace"
+    text = "\ufeff#名\n  # 城市\n重庆\nNew York\t7\n\n 北京 \t 1.5 \t place\r\n上海\t\tplace"
     path.write_text(text, "utf-8")
     assert list(read_words(path, trust=0.5)) == [
         Entry("重庆", trust=0.5),
@@ -64,7 +64,12 @@ def test_a_user_dictionary_of_words_with_spaces(path: Path):
 
 @pytest.mark.parametrize(
     "text",
-    ["人和药店 ORG", "人和药店 5 ORG\n新川公司 ORG", "人和药店  ORG\r\nNew York LOC\n新川公司 ORG"],
+    [
+        "人和药店 ORG",
+        "人和药店\u3000ORG\u3000",
+        "人和药店 5 ORG\n新川公司 ORG",
+        "人和药店  ORG\r\nNew York LOC\n新川公司 ORG",
+    ],
 )
 def test_types_of_a_pipeline_after_a_space(path: Path, text: str):
     path.write_text(text, "utf-8")
@@ -75,6 +80,19 @@ def test_types_of_a_pipeline_after_a_space(path: Path, text: str):
         if word in lexicon:
             assert lexicon.entry(word).type == type
     assert {"人和药店", "新川公司", "New York", "重庆"}.issuperset(lexicon)
+
+
+def test_a_type_of_one_letter_may_end_a_word(path: Path):
+    path.write_text("人和药店 ORG\n新川公司 ORG\n维生素 C", "utf-8")
+    (lexicon := Lexicon()).close_types(["ORG", "C"])
+    lexicon.update(path)
+    assert [*lexicon] == ["人和药店", "新川公司", "维生素 C"]
+
+
+def test_a_comma_between_digits_belongs_to_the_word(path: Path):
+    words = ["1,2-二氯乙烷", "N,N-二甲基甲酰胺", "Washington, D.C.", "MF1,2"]
+    path.write_text("\n".join(words), "utf-8")
+    assert [entry.word for entry in read_words(path)] == words
 
 
 @pytest.mark.parametrize(
@@ -104,6 +122,8 @@ BAD_LINES = {
     "重庆\t-1": "F007",
     "重庆\tnan": "F007",
     "重庆\t1e999": "F007",
+    "重庆\t1_000": "F007",
+    "重庆\t５": "F007",
     "重庆\t1\tplace\tmore": "F008",
     "\t1": "F006",
 }

@@ -57,7 +57,7 @@ def test_types_that_the_network_does_not_know(tmp_path: Path) -> None:
     path.write_text("王小明\t1\tPRE\n", "utf-8")
     words = ner.lexicon
     known = "'LOC', 'ORG', 'PER'"
-    refused = f"F044.*'PRE'.*one of: {known}[.]"
+    refused = f"F044.*'PRE'.*one of: {known}, 'not_entity'[.]"
     with pytest.raises(ValueError, match=refused):
         words.add(["王小明"], type="PRE")
     with pytest.raises(ValueError, match=refused):
