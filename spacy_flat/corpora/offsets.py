@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, product
-from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
@@ -263,7 +262,7 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
     Raises ValueError that says what is wrong with the layout.
     """
     if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):
-        record = {"text": record[0], "entities": record[1].get("entities")}
+        record = {"text": record[0], "entities": record[1].get("entities", "")}
     if not isinstance(record, dict):
         raise ValueError("it is neither an object nor a pair of a text and an object")
     if {"data", "annotations"} <= record.keys():
@@ -273,9 +272,11 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
         raise ValueError('it has no "text"')
     if record.get("answer") in ("reject", "ignore"):
         return "", []
-    found = [record[key] for key in ENTITIES if isinstance(record.get(key), list | dict)]
+    found = [record[key] for key in ENTITIES if isinstance(record.get(key, 0), list | dict | None)]
     if text and not found:
         raise ValueError("it has no list or object of entities")
+    if all(entities is None for entities in found):
+        return "", []
     entities: Any = next(filter(None, found), [])
     if inclusive := isinstance(entities, dict):
         entities = list(_by_surface(entities))
@@ -322,10 +323,11 @@ def _of_types(entity: Any) -> list[Mention]:
             entity = dict(zip(("start", "end", "label"), entity, strict=True))
         fields: dict[str, Any] = {**entity, **entity.get("globalOffsets", {})}  # of HyperText
         places: list[Any] = [fields.get(at, fields.get(f"{at}_offset")) for at in ("start", "end")]
-        start, end = map(index, places)
         labels = fields.get("labels", fields.get("hypertextlabels", [fields.get("label")]))
+        if not isinstance(labels, list) or {*map(type, places)} != {int}:
+            raise TypeError
         surface = fields.get("text") if isinstance(fields.get("text"), str) else None
-        return [Mention(label.strip(), start, end, surface) for label in labels]
+        return [Mention(label.strip(), *places, surface) for label in labels]
     except (AttributeError, TypeError, ValueError):
         problem = f"{entity!r} is neither [start, end, type] nor an object with these"
         raise ValueError(problem) from None

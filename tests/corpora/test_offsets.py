@@ -62,6 +62,8 @@ def test_entities_survive(tmp_path: Path, text: str, data: st.DataObject) -> Non
         ({"text": TEXT, "ents": [SPAN], "tokens": []}, "doccano", LOC),  # spaCy's Doc.to_json
         ({"text": TEXT, "spans": [{"token_start": 0, **SPAN}]}, "prodigy", LOC),
         ({"text": TEXT, "spans": [SPAN], "answer": "reject"}, "prodigy", None),
+        ({"text": TEXT, "label": None}, "doccano", None),
+        ({"text": TEXT, "label": None, "entities": [SPAN]}, "doccano", LOC),
         (task({"result": RESULT}), "label-studio", LOC),
         (task(), "label-studio", None),
         (task({"result": RESULT, "was_cancelled": True}), "label-studio", None),
@@ -93,6 +95,9 @@ def test_layouts(tmp_path: Path, record: object, layout: str, spans: object) -> 
         ('{"text": "\\ud800", "label": {}}', "surrogates not allowed"),
         ('{"text": "甲", "label": [[0, 1]]}', "[0, 1] is neither [start, end, type] nor an object"),
         ('{"text": "甲", "label": [["0", 1, "X"]]}', "is neither [start, end, type] nor"),
+        ('{"text": "甲", "label": [[false, 1, "X"]]}', "[False, 1, 'X'] is neither"),
+        ('{"text": "甲", "label": [{"start": 0, "end": 1, "labels": "X"}]}', "'labels': 'X'} is"),
+        ('["甲", {"cats": {}}]', "it has no list or object of entities"),
         ('{"data": {"text": "甲"}, "annotations": [{"result": 1}]}', "not as Label Studio has"),
     ],
 )
