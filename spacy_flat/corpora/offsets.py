@@ -283,9 +283,10 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
     mentions = [
         each._replace(inclusive=inclusive) for entity in entities for each in _of_types(entity)
     ]
-    if not all(mention.label for mention in mentions):
+    labels = [mention.label for mention in mentions]
+    if not all(labels):
         raise ValueError("an entity has no type")
-    f"{text}{mentions}".encode()  # raises for a surrogate, which JSON can escape
+    "".join([text, *labels]).encode()  # raises for a surrogate, which JSON can escape
     return text, mentions
 
 

@@ -93,6 +93,7 @@ def test_layouts(tmp_path: Path, record: object, layout: str, spans: object) -> 
         ),
         ('{"text": "a", "label": {"": {"a": [[0, 0]]}}}', "an entity has no type"),
         ('{"text": "\\ud800", "label": {}}', "surrogates not allowed"),
+        ('{"text": "甲", "label": [[0, 1, "\\ud800"]]}', "surrogates not allowed"),
         ('{"text": "甲", "label": [[0, 1]]}', "[0, 1] is neither [start, end, type] nor an object"),
         ('{"text": "甲", "label": [["0", 1, "X"]]}', "is neither [start, end, type] nor"),
         ('{"text": "甲", "label": [[false, 1, "X"]]}', "[False, 1, 'X'] is neither"),
