@@ -8,7 +8,6 @@ write differs: all records of a file together say how its offsets count.
 """
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -230,7 +229,7 @@ def _longest(
     """The longer of two overlapping entities, the first of two equally long ones. Raises ValueError
     (F109) unless repairs are enabled."""
     kept: list[EntitySpan] = filter_spans(entities)  # type: ignore[arg-type, assignment]
-    for start, end, label in (Counter(entities) - Counter(kept)).elements():
+    for start, end, label in sorted({*entities}.difference(kept)):
         other = next(each for each in kept if each.start < end and start < each.end)
         words = {"label": label, "surface": text[start:end], "other_label": other.label}
         words["other_surface"] = text[other.start : other.end]

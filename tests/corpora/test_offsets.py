@@ -313,6 +313,10 @@ def test_the_longest_of_overlapping_entities_are_kept(
     assert {*sentence.unknown} == dropped
 
 
+def test_an_entity_that_is_repeated_is_one(tmp_path: Path) -> None:
+    assert read(tmp_path, {"text": TEXT, "label": [[0, 2, "LOC"]] * 2})[0].entities == LOC
+
+
 def test_an_entity_with_two_labels(tmp_path: Path) -> None:
     record = json.dumps({"text": TEXT, "entities": [{**VALUE, "labels": ["LOC", "ORG"]}]})
     with pytest.raises(ValueError, match=r"F109.*ORG .* LOC"):
