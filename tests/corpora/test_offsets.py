@@ -96,7 +96,7 @@ def test_layouts(tmp_path: Path, record: object, layout: str, spans: object) -> 
         ('{"text": "甲", "label": [[0, 1, "\\ud800"]]}', "surrogates not allowed"),
         ('{"text": "甲", "label": [[0, 1]]}', "[0, 1] is neither [start, end, type] nor an object"),
         ('{"text": "甲", "label": [["0", 1, "X"]]}', "is neither [start, end, type] nor"),
-        ('{"text": "甲", "label": [[false, 1, "X"]]}', "[False, 1, 'X'] is neither"),
+        ('{"text": "甲", "label": [[false, 1, "X"]]}', "'start': False, "),
         ('{"text": "甲", "label": [{"start": 0, "end": 1, "labels": "X"}]}', "'labels': 'X'} is"),
         ('["甲", {"cats": {}}]', "it has no list or object of entities"),
         ('{"data": {"text": "甲"}, "annotations": [{"result": 1}]}', "not as Label Studio has"),
