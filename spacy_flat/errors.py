@@ -50,8 +50,8 @@ class Errors:
     F104 = "[F104] {path}, line {line}: {tag!r} continues an entity, but no entity of this type is open. Correct it, or let it start an entity with --repair."
     F105 = "[F105] {path}, line {line}: the {label} entity that ends here has no closing {tag} tag. Correct it, name another --format, or close it with --repair."
     F106 = "[F106] {path}: the first column numbers the lines. It should have the characters or words: delete the numbers."
-    F107 = "[F107] {path}, line {line}: the {label} entity at {offsets} is empty, or not in the text of {length} characters. Correct the offsets (in the file they count {way}), or treat such texts as not annotated with --repair."
-    F108 = "[F108] {path}, line {line}: the {label} entity {surface!r} is not at {offsets}: the text there is {found!r}. Correct the offsets (in the file they count {way}), or treat such texts as not annotated with --repair."
+    F107 = "[F107] {path}, line {line}: the {label} entity at {offsets} is empty, or not in the text of {length} characters. Correct the offsets (in the file they count {way}), or treat the rest of such texts as not annotated with --repair."
+    F108 = "[F108] {path}, line {line}: the {label} entity at {offsets} is {surface} in the record, but {found} in the text. Correct the offsets (in the file they count {way}), or treat the rest of such texts as not annotated with --repair."
     F109 = "[F109] {path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity {other_surface!r}. Delete one, or keep the longer (or first) one with --repair."
     F114 = "[F114] {path}: each unit ends with its position in a word ({units} …), which would become text. Remove the positions first, for example: sed -E 's/^(.)[0-9]/\\\\1/' IN > OUT"
     F115 = "[F115] {path}: the units look like words of a language that is written with spaces ({units} …). Add --words to keep the spaces."
@@ -187,7 +187,7 @@ class Errors:
     F444 = "[F444] Another worker of this training was lost: {reason}. Look for its error above, or on its machine. torchrun restarts all workers with --max-restarts; with --resume, they continue from the last checkpoint."
     F445 = "[F445] {path}: cannot resume: {name} changed from {before!r} to {now!r}. Use the original config, choose another folder, or delete this one to start again."
     F446 = "[F446] RANK={rank} and WORLD_SIZE={size} in the environment, but ranks go from 0 to WORLD_SIZE - 1. torchrun sets both. To train with one process, unset RANK."
-    F447 = "[F447] {path}: cannot resume: changed since the start: {names}. Restore this, or use another folder."
+    F447 = "[F447] {path}: cannot resume: changed since the start: {names}. Restore them, or use another folder."
 
     # F46x to F48x: annotating at scale
     F466 = "[F466] {paths}: no text files found. Their names must end in one of {suffixes}."
@@ -211,7 +211,7 @@ class Warnings:
     W001 = "[W001] The lexicon ignores {count} of the words: {words}. A word has 2 to {longest} characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF)."
     W002 = "[W002] {path}: no words."
     W160 = "[W160] {path}: no entity has the labels {labels}, which --coarse declares, but only {found}."
-    W162 = "[W162] {path}: {n} of {total} entities start or end within a word or with punctuation: {first}. If all are like this, correct the offsets, which are read as the layout has them."
+    W162 = "[W162] {path}: {n} of {total} entities start or end within a word or with punctuation: {first}. If most are wrong, correct the offsets: they were read as the layout says."
     W163 = "[W163] {path}: the offsets are read as {way}: {first}."
     W164 = "[W164] {path}: no blank line, so that its {n} units become one text. Put one after each sentence."
     W200 = "[W200] The gradient of {key} is not finite; this step was skipped. If it happens often, lower learn_rate or set clip_norm in [training.optimizer]."

@@ -172,10 +172,11 @@ def reading_of(path: Path, records: Sequence[Record]) -> Reading:
     def shown(fitting: Reading, other: Reading) -> str:
         """The entity that speaks most for one way and against another, and what it is in both."""
         pairs = zip(found[fitting], found[other], strict=True)
+        # The largest difference of doubts first, then places that differ, then the largest doubt.
         strengths = [(b.doubt - a.doubt, a != b, b.doubt) for a, b in pairs]
         n = strengths.index(max(strengths))
         (label, start, end, *_), line = given[n]
-        texts = (f"{found[way][n].text!r} in {way}" for way in {other: 0, fitting: 0})
+        texts = (f"{_quoted(found[way][n].text)} in {way}" for way in {other: 0, fitting: 0})
         return f"the {label} entity at [{start}, {end}] (line {line}) is {', '.join(texts)}"
 
     # Units matter for few entities; other ends or first numbers for all.
@@ -210,12 +211,17 @@ def _placed(
             continue
         words = {**where, "label": label, "offsets": f"[{first}, {last}]", "way": way}
         if place.text:
-            error = Errors.F108.format(**words, surface=surface, found=place.text)
+            shown = {"surface": _quoted(surface or ""), "found": _quoted(place.text)}
+            error = Errors.F108.format(**words, **shown)
         else:
             error = Errors.F107.format(**words, length=len(record.text))
         summary.count_repair("text not annotated", error)
         unknown = [*range(len(record.text))]
     return entities, unknown
+
+
+def _quoted(text: str) -> str:
+    return repr(text) if text else "nothing"
 
 
 def _folded(text: str) -> str:

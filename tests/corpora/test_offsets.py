@@ -277,8 +277,9 @@ def test_what_can_not_be_placed_is_unknown(
 ) -> None:
     """Not negative."""
     wrong = json.dumps({"text": "甲，乙甲在北京", "entities": [[5, 7, "X"], entity]})
-    with pytest.raises(ValueError, match=rf"\[{code}\] .*corpus, line 1: "):
+    with pytest.raises(ValueError, match=rf"\[{code}\] .*corpus, line 1: ") as error:
         convert(tmp_path, wrong)
+    assert "''" not in str(error.value)
     docs, summary = convert(tmp_path, wrong, repair=True, coarse=["X=Y,Z"])
     assert "".join(token.ent_iob_ or "." for token in docs[0]) == tags
     assert summary.repairs.total() == 1
