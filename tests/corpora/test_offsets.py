@@ -261,6 +261,35 @@ def test_weak_evidence_is_only_warned_of(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="W162.* 3 of 8 "):
         found = read(tmp_path, *[INCLUSIVE, {"text": "李雷", "label": [[0, 1, "X"]]}, *[fine] * 5])
     assert surfaces(found) == [["王", "北"], ["李"], *[["王芳"]] * 5]
+    with pytest.warns(UserWarning, match="W162.* 6 of 8 "):  # three times as much is not more
+        found = read(tmp_path, *[INCLUSIVE] * 3, *[EXCLUSIVE] * 2)
+    assert surfaces(found) == [["王", "北"]] * 3 + [["北京"]] * 2
+    with pytest.warns(UserWarning, match="W162.*'芳去' in .*'王芳' in characters from 1"):
+        found = read(tmp_path, {"text": "王芳去北京", "label": [[1, 3, "X"]]})
+    assert surfaces(found) == [["芳去"]]
+
+
+def test_a_count_from_0_is_likelier(tmp_path: Path) -> None:
+    """Than one from 1 that fits as well."""
+    with pytest.warns(UserWarning, match="W163.* is nothing in .*'她' in characters from 0"):
+        assert surfaces(read(tmp_path, {"text": "他爱她", "label": [[2, 2, "X"]]})) == [["她"]]
+
+
+@pytest.mark.parametrize("char", "，😂 \t")
+@pytest.mark.parametrize("mark", [[0, 3, "X"], [2, 5, "X"]])
+@pytest.mark.parametrize(("n", "total"), [(2, 5), (3, 7)])
+def test_odd_entities_are_warned_of_above_two_in_five(
+    tmp_path: Path,
+    char: str,
+    mark: list[Any],
+    n: int,
+    total: int,
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    """They end or start with a mark, an emoji or white space."""
+    marks = [mark] * n + [[0, 2, "X"]] * (total - n)
+    read(tmp_path, *[{"text": f"重庆{char}北京", "label": [each]} for each in marks])
+    assert [f"{n} of {total}" in str(each.message) for each in recwarn] == [True] * (n == 3)
 
 
 @pytest.mark.parametrize(
