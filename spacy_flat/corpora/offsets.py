@@ -10,7 +10,7 @@ write differs: all records of a file together say how its offsets count.
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -159,7 +159,9 @@ def reading_of(path: Path, records: Sequence[Record]) -> Reading:
     contradict each other or fit several other ways.
     """
     given = [(mention, record.line) for record in records for mention in record.mentions]
-    found = {way: [place for record in records for place in record.places(way)] for way in WAYS}
+    found: dict[Reading, list[Place]] = {way: [] for way in WAYS}
+    for record, way in product(records, WAYS):
+        found[way] += record.places(way)
     doubts = {way: sum(place.doubt for place in places) for way, places in found.items()}
     usual, best = WAYS[0], min(WAYS, key=doubts.__getitem__)
     changes = [a.doubt - b.doubt for a, b in zip(found[usual], found[best], strict=True)]
@@ -224,6 +226,7 @@ def _quoted(text: str) -> str:
     return repr(text) if text else "nothing"
 
 
+@lru_cache(1000)  # a record's surfaces and their places are the same in most ways
 def _folded(text: str) -> str:
     """A text without white space, also as "\\n" in HyperText of Label Studio, normalised."""
     return "".join(normalize("NFKC", text.replace("\\n", "")).split())
