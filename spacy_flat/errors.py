@@ -85,7 +85,7 @@ class Errors:
     F165 = "[F165] Invalid weight {weight} for {name!r}. spacy-flat.MixedCorpus.v1 needs weights of 0 or more for the names in its paths: {names}."
     F166 = "[F166] {name}: no component to show, only others than this package's: {components}."
     F169 = "[F169] {path}: no corpus. Name a .spacy file, a folder of them, or raw texts: .txt, .txt.gz, .txt.xz."
-    F170 = "[F170] {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which often replaces a lost character. Correct it, drop the poem with --repair, or use --format lines."
+    F170 = "[F170] {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which often replaces a lost character or ends a title. Correct it, drop the poem with --repair, or use --format lines."
     F171 = "[F171] No annotated corpus among {paths}. Give a .spacy file with at least one text, as from `spacy flat convert`: of .txt files nothing is known."
     F173 = "[F173] An acrostic sets the first character of each line. Use either --prompt or --acrostic."
     F174 = "[F174] {option} has no effect on {kind}. Leave it out."
