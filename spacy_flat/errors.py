@@ -51,7 +51,7 @@ class Errors:
     F105 = "[F105] {path}, line {line}: the {label} entity that ends here has no closing {tag} tag. Correct it, name another --format, or close it with --repair."
     F106 = "[F106] {path}: the first column numbers the lines. It should have the characters or words: delete the numbers."
     F107 = "[F107] {path}, line {line}: the {label} entity at {offsets} is empty, or not in the text of {length} characters. Correct the offsets (in the file they count {way}), or treat the rest of such texts as not annotated with --repair."
-    F108 = "[F108] {path}, line {line}: the {label} entity at {offsets} is {surface} in the record, but {found} in the text. Correct the offsets (in the file they count {way}), or treat the rest of such texts as not annotated with --repair."
+    F108 = "[F108] {path}, line {line}: the {label} entity at {offsets} is {surface} in the record, but {found!r} in the text. Correct the offsets (in the file they count {way}), or treat the rest of such texts as not annotated with --repair."
     F109 = "[F109] {path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity {other_surface!r}. Delete one, or keep the longer (or first) one with --repair."
     F114 = "[F114] {path}: each unit ends with its position in a word ({units} …), which would become text. Remove the positions first, for example: sed -E 's/^(.)[0-9]/\\\\1/' IN > OUT"
     F115 = "[F115] {path}: the units look like words of a language that is written with spaces ({units} …). Add --words to keep the spaces."

@@ -213,8 +213,7 @@ def _placed(
             continue
         words = {**where, "label": label, "offsets": f"[{first}, {last}]", "way": way}
         if place.text:
-            shown = {"surface": _quoted(surface or ""), "found": _quoted(place.text)}
-            error = Errors.F108.format(**words, **shown)
+            error = Errors.F108.format(**words, surface=_quoted(surface), found=place.text)
         else:
             error = Errors.F107.format(**words, length=len(record.text))
         summary.count_repair("text not annotated", error)
@@ -222,7 +221,7 @@ def _placed(
     return entities, unknown
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: str | None) -> str:
     return repr(text) if text else "nothing"
 
 
@@ -331,12 +330,12 @@ def _of_types(entity: Any) -> list[Mention]:
         if isinstance(entity, list):
             entity = dict(zip(("start", "end", "label"), entity, strict=True))
         fields: dict[str, Any] = {**entity, **entity.get("globalOffsets", {})}  # of HyperText
-        places: list[Any] = [fields.get(at, fields.get(f"{at}_offset")) for at in ("start", "end")]
+        start, end = (fields.get(at, fields.get(f"{at}_offset")) for at in ("start", "end"))
         labels = fields.get("labels", fields.get("hypertextlabels", [fields.get("label")]))
-        if not isinstance(labels, list) or {*map(type, places)} != {int}:
+        if type(start) is not int or type(end) is not int or not isinstance(labels, list):
             raise TypeError
         surface = fields.get("text") if isinstance(fields.get("text"), str) else None
-        return [Mention(label.strip(), *places, surface) for label in labels]
+        return [Mention(label.strip(), start, end, surface) for label in labels]
     except (AttributeError, TypeError, ValueError):
         problem = f"{entity!r} is neither [start, end, type] nor an object with these"
         raise ValueError(problem) from None
