@@ -91,15 +91,14 @@ def find_files(inputs: Sequence[str], output: str) -> list[File]:
             raise FileNotFoundError(Errors.F001.format(path=address))
         infos = [given] if given.is_file else files_within(fs, root)
         infos = [info for info in infos if not info.path.startswith(f"{output}/")]
-        known: dict[bool, list[FileInfo]] = {True: [], False: []}
-        for info in infos:
-            known[info.path.lower().endswith(FORMATS)].append(info)
-        if not known[True]:
+        known = [info for info in infos if info.path.lower().endswith(FORMATS)]
+        others = [info.base_name for info in infos if not info.path.lower().endswith(FORMATS)]
+        if not known:
             raise ValueError(Errors.F466.format(paths=address, suffixes=", ".join(FORMATS)))
-        if others := [info.base_name for info in known[False]]:
+        if others:
             words = {"n": len(others), "names": shortened(others), "suffixes": ", ".join(FORMATS)}
             warnings.warn(Warnings.W466.format(path=address, **words), stacklevel=2)
-        for info in known[True]:
+        for info in known:
             found.setdefault(info.path, (address, info))
     common = posixpath.commonpath([posixpath.dirname(path.lstrip("/")) for path in found])
     return [

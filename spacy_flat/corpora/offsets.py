@@ -8,12 +8,10 @@ write differs: all records of a file together say how its offsets count.
 """
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, product
-from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
@@ -161,7 +159,9 @@ def reading_of(path: Path, records: Sequence[Record]) -> Reading:
     contradict each other or fit several other ways.
     """
     given = [(mention, record.line) for record in records for mention in record.mentions]
-    found = {way: [place for record in records for place in record.places(way)] for way in WAYS}
+    found: dict[Reading, list[Place]] = {way: [] for way in WAYS}
+    for record, way in product(records, WAYS):
+        found[way] += record.places(way)
     doubts = {way: sum(place.doubt for place in places) for way, places in found.items()}
     usual, best = WAYS[0], min(WAYS, key=doubts.__getitem__)
     changes = [a.doubt - b.doubt for a, b in zip(found[usual], found[best], strict=True)]
@@ -174,10 +174,11 @@ def reading_of(path: Path, records: Sequence[Record]) -> Reading:
     def shown(fitting: Reading, other: Reading) -> str:
         """The entity that speaks most for one way and against another, and what it is in both."""
         pairs = zip(found[fitting], found[other], strict=True)
+        # The largest difference of doubts first, then places that differ, then the largest doubt.
         strengths = [(b.doubt - a.doubt, a != b, b.doubt) for a, b in pairs]
         n = strengths.index(max(strengths))
         (label, start, end, *_), line = given[n]
-        texts = (f"{found[way][n].text!r} in {way}" for way in {other: 0, fitting: 0})
+        texts = (f"{_quoted(found[way][n].text)} in {way}" for way in {other: 0, fitting: 0})
         return f"the {label} entity at [{start}, {end}] (line {line}) is {', '.join(texts)}"
 
     # Units matter for few entities; other ends or first numbers for all.
@@ -212,7 +213,7 @@ def _placed(
             continue
         words = {**where, "label": label, "offsets": f"[{first}, {last}]", "way": way}
         if place.text:
-            error = Errors.F108.format(**words, surface=surface, found=place.text)
+            error = Errors.F108.format(**words, surface=_quoted(surface), found=place.text)
         else:
             error = Errors.F107.format(**words, length=len(record.text))
         summary.count_repair("text not annotated", error)
@@ -220,6 +221,11 @@ def _placed(
     return entities, unknown
 
 
+def _quoted(text: str | None) -> str:
+    return repr(text) if text else "nothing"
+
+
+@lru_cache(1000)  # a record's surfaces and their places are the same in most ways
 def _folded(text: str) -> str:
     """A text without white space, also as "\\n" in HyperText of Label Studio, normalised."""
     return "".join(normalize("NFKC", text.replace("\\n", "")).split())
@@ -231,7 +237,7 @@ def _longest(
     """The longer of two overlapping entities, the first of two equally long ones. Raises ValueError
     (F109) unless repairs are enabled."""
     kept: list[EntitySpan] = filter_spans(entities)  # type: ignore[arg-type, assignment]
-    for start, end, label in (Counter(entities) - Counter(kept)).elements():
+    for start, end, label in sorted({*entities}.difference(kept)):
         other = next(each for each in kept if each.start < end and start < each.end)
         words = {"label": label, "surface": text[start:end], "other_label": other.label}
         words["other_surface"] = text[other.start : other.end]
@@ -263,7 +269,7 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
     Raises ValueError that says what is wrong with the layout.
     """
     if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):
-        record = {"text": record[0], "entities": record[1].get("entities")}
+        record = {"text": record[0], "entities": record[1].get("entities", "")}
     if not isinstance(record, dict):
         raise ValueError("it is neither an object nor a pair of a text and an object")
     if {"data", "annotations"} <= record.keys():
@@ -273,18 +279,21 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
         raise ValueError('it has no "text"')
     if record.get("answer") in ("reject", "ignore"):
         return "", []
-    found = [record[key] for key in ENTITIES if isinstance(record.get(key), list | dict)]
+    found = [record[key] for key in ENTITIES if isinstance(record.get(key, 0), list | dict | None)]
     if text and not found:
         raise ValueError("it has no list or object of entities")
+    if all(entities is None for entities in found):
+        return "", []
     entities: Any = next(filter(None, found), [])
     if inclusive := isinstance(entities, dict):
         entities = list(_by_surface(entities))
     mentions = [
         each._replace(inclusive=inclusive) for entity in entities for each in _of_types(entity)
     ]
-    if not all(mention.label for mention in mentions):
+    labels = [mention.label for mention in mentions]
+    if not all(labels):
         raise ValueError("an entity has no type")
-    f"{text}{mentions}".encode()  # raises for a surrogate, which JSON can escape
+    "".join([text, *labels]).encode()  # raises for a surrogate, which JSON can escape
     return text, mentions
 
 
@@ -321,9 +330,10 @@ def _of_types(entity: Any) -> list[Mention]:
         if isinstance(entity, list):
             entity = dict(zip(("start", "end", "label"), entity, strict=True))
         fields: dict[str, Any] = {**entity, **entity.get("globalOffsets", {})}  # of HyperText
-        places: list[Any] = [fields.get(at, fields.get(f"{at}_offset")) for at in ("start", "end")]
-        start, end = map(index, places)
+        start, end = (fields.get(at, fields.get(f"{at}_offset")) for at in ("start", "end"))
         labels = fields.get("labels", fields.get("hypertextlabels", [fields.get("label")]))
+        if type(start) is not int or type(end) is not int or not isinstance(labels, list):
+            raise TypeError
         surface = fields.get("text") if isinstance(fields.get("text"), str) else None
         return [Mention(label.strip(), start, end, surface) for label in labels]
     except (AttributeError, TypeError, ValueError):

@@ -93,11 +93,12 @@ def is_whole(path: Path, line: Line, text: str, summary: Summary) -> bool:
 
 
 def blank_line_poems(path: Path) -> Poems:
-    """Split a file at its blank lines. Where most lines are `title:poem`, each line is a poem."""
+    """Split a file at its blank lines. Where most lines are `title:poem`, each line is a poem,
+    and white space separates its lines."""
     lines = [*read_text_lines(path)]
     filled = [(number, text) for number, text in lines if text.strip()]
     if 2 * sum(_TITLE.match(text) is not None for _, text in filled) > len(filled):
-        yield from ((number, [_TITLE.sub("", text)]) for number, text in filled)
+        yield from ((number, _TITLE.sub("", text).split()) for number, text in filled)
         return
     for is_text, group in groupby(lines, lambda line: bool(line[1].strip())):
         if is_text:

@@ -62,6 +62,8 @@ def test_entities_survive(tmp_path: Path, text: str, data: st.DataObject) -> Non
         ({"text": TEXT, "ents": [SPAN], "tokens": []}, "doccano", LOC),  # spaCy's Doc.to_json
         ({"text": TEXT, "spans": [{"token_start": 0, **SPAN}]}, "prodigy", LOC),
         ({"text": TEXT, "spans": [SPAN], "answer": "reject"}, "prodigy", None),
+        ({"text": TEXT, "label": None}, "doccano", None),
+        ({"text": TEXT, "label": None, "entities": [SPAN]}, "doccano", LOC),
         (task({"result": RESULT}), "label-studio", LOC),
         (task(), "label-studio", None),
         (task({"result": RESULT, "was_cancelled": True}), "label-studio", None),
@@ -91,8 +93,12 @@ def test_layouts(tmp_path: Path, record: object, layout: str, spans: object) -> 
         ),
         ('{"text": "a", "label": {"": {"a": [[0, 0]]}}}', "an entity has no type"),
         ('{"text": "\\ud800", "label": {}}', "surrogates not allowed"),
+        ('{"text": "甲", "label": [[0, 1, "\\ud800"]]}', "surrogates not allowed"),
         ('{"text": "甲", "label": [[0, 1]]}', "[0, 1] is neither [start, end, type] nor an object"),
         ('{"text": "甲", "label": [["0", 1, "X"]]}', "is neither [start, end, type] nor"),
+        ('{"text": "甲", "label": [[false, 1, "X"]]}', "'start': False, "),
+        ('{"text": "甲", "label": [{"start": 0, "end": 1, "labels": "X"}]}', "'labels': 'X'} is"),
+        ('["甲", {"cats": {}}]', "it has no list or object of entities"),
         ('{"data": {"text": "甲"}, "annotations": [{"result": 1}]}', "not as Label Studio has"),
     ],
 )
@@ -255,6 +261,35 @@ def test_weak_evidence_is_only_warned_of(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="W162.* 3 of 8 "):
         found = read(tmp_path, *[INCLUSIVE, {"text": "李雷", "label": [[0, 1, "X"]]}, *[fine] * 5])
     assert surfaces(found) == [["王", "北"], ["李"], *[["王芳"]] * 5]
+    with pytest.warns(UserWarning, match="W162.* 6 of 8 "):  # three times as much is not more
+        found = read(tmp_path, *[INCLUSIVE] * 3, *[EXCLUSIVE] * 2)
+    assert surfaces(found) == [["王", "北"]] * 3 + [["北京"]] * 2
+    with pytest.warns(UserWarning, match="W162.*'芳去' in .*'王芳' in characters from 1"):
+        found = read(tmp_path, {"text": "王芳去北京", "label": [[1, 3, "X"]]})
+    assert surfaces(found) == [["芳去"]]
+
+
+def test_a_count_from_0_is_likelier(tmp_path: Path) -> None:
+    """Than one from 1 that fits as well."""
+    with pytest.warns(UserWarning, match="W163.* is nothing in .*'她' in characters from 0"):
+        assert surfaces(read(tmp_path, {"text": "他爱她", "label": [[2, 2, "X"]]})) == [["她"]]
+
+
+@pytest.mark.parametrize("char", "，😂 \t")
+@pytest.mark.parametrize("mark", [[0, 3, "X"], [2, 5, "X"]])
+@pytest.mark.parametrize(("n", "total"), [(2, 5), (3, 7)])
+def test_odd_entities_are_warned_of_above_two_in_five(
+    tmp_path: Path,
+    char: str,
+    mark: list[Any],
+    n: int,
+    total: int,
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    """They end or start with a mark, an emoji or white space."""
+    marks = [mark] * n + [[0, 2, "X"]] * (total - n)
+    read(tmp_path, *[{"text": f"重庆{char}北京", "label": [each]} for each in marks])
+    assert [f"{n} of {total}" in str(each.message) for each in recwarn] == [True] * (n == 3)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +306,9 @@ def test_what_can_not_be_placed_is_unknown(
 ) -> None:
     """Not negative."""
     wrong = json.dumps({"text": "甲，乙甲在北京", "entities": [[5, 7, "X"], entity]})
-    with pytest.raises(ValueError, match=rf"\[{code}\] .*corpus, line 1: "):
+    with pytest.raises(ValueError, match=rf"\[{code}\] .*corpus, line 1: ") as error:
         convert(tmp_path, wrong)
+    assert "''" not in str(error.value)
     docs, summary = convert(tmp_path, wrong, repair=True, coarse=["X=Y,Z"])
     assert "".join(token.ent_iob_ or "." for token in docs[0]) == tags
     assert summary.repairs.total() == 1
@@ -305,6 +341,10 @@ def test_the_longest_of_overlapping_entities_are_kept(
     assert sentence.entities == sorted(kept)
     dropped = {i for each in {*found} - {*kept} for i in range(each.start, each.end)}
     assert {*sentence.unknown} == dropped
+
+
+def test_an_entity_that_is_repeated_is_one(tmp_path: Path) -> None:
+    assert read(tmp_path, {"text": TEXT, "label": [[0, 2, "LOC"]] * 2})[0].entities == LOC
 
 
 def test_an_entity_with_two_labels(tmp_path: Path) -> None:

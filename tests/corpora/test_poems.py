@@ -53,6 +53,8 @@ def test_lines_without_titles(tmp_path: Path) -> None:
 def test_lines_without_punctuation_get_that_of_a_form(tmp_path: Path) -> None:
     """It is what the generator writes, so that training has to have it, too."""
     assert texts(tmp_path, TOWER.replace("，", "\n").replace("。", "\n")) == [TOWER]
+    line = TOWER.replace("，", " ").replace("。", " ")
+    assert texts(tmp_path, f"登楼 : {line}\n登楼:{TOWER}") == [TOWER, TOWER]
     assert join_lines(["一", "二", "三"]) == "一，二。三。"
     assert join_lines(["一句"]) == "一句"
 
