@@ -31,12 +31,8 @@ MONEY = _table(
     "卢布 rubles, 卢比 rupees, 人民币 yuan, 块钱 yuan, 元 yuan"
 )
 THINGS = MONEY | _table(
-    "个人 people, 人 people, 年 years, 个月 months, 天 days, 个小时 hours, 小时 hours, "
-    "分钟 minutes, 秒 seconds, 米 meters, 公里 kilometers, 岁 years old"
-)
-TENTHS = _table(
-    "个半小时 hours, 个半月 months, 个半星期 weeks, 年半 years, 天半 days, 岁半 years old, "
-    "米 meters, 元 yuan"
+    "个人 people, 人 people, 年 years, 个月 months, 个星期 weeks, 天 days, 个小时 hours, "
+    "小时 hours, 分钟 minutes, 秒 seconds, 米 meters, 公里 kilometers, 岁 years old"
 )
 CHAPTERS = _table("章 Chapter, 节课 Lesson, 节 Section, 课 Lesson, 页 page, 集 Episode")
 NEIGHBOURS = "一二三四五六七八九 一两三 三五"  # 五六年 is five to six years
@@ -54,20 +50,23 @@ _YEAR = rf"({_DIGIT}{{4}})年"
 MORNINGS = ("凌晨", "清晨", "早上", "上午")
 _NOON = f"({'|'.join(MORNINGS)}|中午|下午|傍晚|晚上)"
 _DASHES = "~～〜—–-"
-_CURRENCY, _THING = "|".join(MONEY), "|".join(THINGS)
+_TO = f"[到至{_DASHES}]"
+_NO_WORD = "(?![论里化组数素桥催锂对]|[一二三]次)"  # 一元论, 三元里, 一元二次方程
+_CURRENCY, _THING = "|".join(MONEY) + _NO_WORD, "|".join(THINGS)
 _MINUTES = (
     rf"{_SMALL}分(?!之|钟)(?:{_SMALL}秒)?"
     rf"|([0-5]\d|[二三四五]?十[一二三四五六七八九]?)(?:分钟|(?!{_CURRENCY}|[块倍米公度分]))"
 )
-_UNIT = "([百千万亿]+)"
-_FEW = _HAN[2:]
+_UNIT, _FEW = "([百千万亿]+)", _HAN[2:]
 _COIN = "[角毛分](?![钟之形洲铁])"
 _PRICE_END = rf"(?![.,{_DASHES}]\d)(?=[的了吗吧呢一]|\W|$)"
-_SIGNED = r"(?:(?<![\w)-])|(?<=[是到至为温约达低高损]))"
+_SIGNED = r"(?:(?<![\w)%℃°-])|(?<=[是到至为温约达低高损]))"
 
 # All that may belong to one number, or to a range. Both ends of 百分之三到百分之五 are numbers of
 # their own; those of 百分之三到五 and 三到五分之一 aren't. 1，234 may be one number.
 _LIKE = rf"[{_HAN}十百千万亿\d{_OTHER}]"
+# 歼-20 and 5度-10度 have no sign.
+_MINUS = rf"{_SIGNED}|(?<![A-Za-z)%℃°{_LIKE[1:-1]}-])(?<!{_LIKE}[度元米])(?=-[\d.]+[%℃°度元米])"
 _WITH_SIGN = rf"零下|(?<![减担肩背抱胜])负|(?<!-)-(?!\d+年)|{_LIKE}+分之"
 _RUN = re.compile(
     rf"[A-Za-z第几幾数之.]?({_WITH_SIGN})?{_LIKE}(?:{_LIKE}|[几幾多余]|(?:[点點又比]|分之)(?={_LIKE})"
@@ -186,22 +185,21 @@ def _digits(numeral: str) -> str:
     return "".join(str(DIGITS.get(each, each)) for each in numeral)
 
 
-def _date(year: str | None, month: str, day: str | None = None) -> str:
+def _date(year: str | None, month: str, *others: str | None) -> str:
     """三月 may be three months."""
-    m, d, y = value(month), value(day or "1"), _digits(year or "")
-    try:
-        date(int(y or 2000), int(m or 0), int(d or 0))
-    except ValueError:  # one that doesn't exist
+    day, last_month, last = (*others, None, None)[:3]
+    if last_month:
+        ends = _date(year, month, day), _date("", last_month, last)
+        return " to ".join(ends) if all(ends) else ""
+    m, y = int(value(month) or 0), _digits(year or "")
+    try:  # such as one or two days of a month that have no others
+        days = [date(int(y or 2000), m, int(value(d) or 0)).day for d in (day or "1", last) if d]
+    except ValueError:
         return ""
-    if not (year or day or month.isascii()):
+    if days != sorted(set(days)) or not (year or day or month.isascii()):
         return ""
-    written = MONTHS[int(m or 0) - 1] + f" {d}" * bool(day)
+    written = MONTHS[m - 1] + f" {' to '.join(map(str, days))}" * bool(day)
     return f"{written}{',' * bool(day)} {y}" if y else written
-
-
-def _months(first: str, last: str) -> str:
-    months = _date("", first), _date("", last)
-    return " to ".join(months) if all(months) else ""
 
 
 def _time(noon: str | None, hour: str, half: str | None, *others: str | None) -> str:
@@ -221,28 +219,29 @@ def _sixtieths(numeral: str | None) -> int | None:
     return int(number) if number is not None and number < 60 else None
 
 
-def _with_noon(noon: str | None, time: str) -> str:
+def _with_noon(noon: str | None, *times: str | None) -> str:
     """11 at noon (中午) is before it, 12 to 4 in the evening (晚上) after midnight; "" for what is
     no time, and from one half of a day to the other."""
-    written, last = set(), -1
-    for each in re.split(f"[{_DASHES}]", time):
+    written, ends, last = [], set(), -1
+    for each in filter(None, times):
         hour, minute = map(int, f"{each}:0".split(":")[:2])
         is_whole_day = noon is None or (hour > 12 and noon not in MORNINGS)
         is_late = noon in ("下午", "傍晚") or (noon == "中午" and hour not in (10, 11))
         is_late = is_late or (noon == "晚上" and 5 <= hour < 12)
-        written.add("" if is_whole_day else " p.m." if is_late else " a.m.")
+        written.append(each if hour or is_whole_day else re.sub("^0+", "12", each))
+        ends.add("" if is_whole_day else " p.m." if is_late else " a.m.")
         at = 60 * (hour if is_whole_day else hour % 12) + minute
         is_wrong = hour > (24 if is_whole_day else 12) or (hour == 12 and noon in MORNINGS[1:])
         if is_wrong or minute > 59 or at > 24 * 60 or at <= last:
             return ""
         last = at
-    return time + written.pop() if len(written) == 1 else ""
+    return "-".join(written) + ends.pop() if len(ends) == 1 else ""
 
 
 def _fraction(low: str, high: str, of: str | None) -> str:
-    """A unit alone is one of it: 百分之百, 万分之一."""
+    """A unit alone is one of it: 百分之百, 万分之一. 三分之一点五 isn't one number."""
     above, below = (spelled(each) or spelled(f"一{each}") for each in (high, low))
-    if not above or not below or "." in below:
+    if not above or not below or "." in below or ("." in above and low not in UNITS):
         return ""
     return f"{above}%" if low == "百" else f"{above}/{below}{' of the' if of else ''}"
 
@@ -273,7 +272,7 @@ def _century(numeral: str, tens: str | None) -> str:
 def _with_tenths(numeral: str, unit: str, tenths: str = "5") -> str:
     number = value(numeral)
     is_whole = number is not None and not number % 1
-    return f"{number:,f}.{_digits(tenths)} {TENTHS[unit]}" if is_whole else ""
+    return f"{number:,f}.{_digits(tenths)} {THINGS[unit.replace('半', '')]}" if is_whole else ""
 
 
 def _discount(share: str) -> str:
@@ -286,12 +285,8 @@ def _discount(share: str) -> str:
 def _yuan(numeral: str, tenths: str | None, hundredths: str | None) -> str:
     """十元三角八分, 十块三毛八 → "10.38 yuan"."""
     if not (tenths or hundredths):
-        return _money(numeral)
+        return _formatted("{}", numeral, thing="元")
     return _with_tenths(numeral, "元", (tenths or "零") + (hundredths or ""))
-
-
-def _money(numeral: str, currency: str = "元") -> str:
-    return _formatted("{}", numeral, thing=currency)
 
 
 def _range(low: str, high: str, currency: str | None) -> str:
@@ -339,29 +334,34 @@ def _count(numeral: str, thing: str | None) -> str:
 
 # The first rule that fits counts.
 _RULES: dict[str, Callable[..., str]] = {
-    rf"(?:{_YEAR})?{_SMALL}月(?:{_SMALL}[日号])?": _date,
-    rf"(\d{{1,2}})[到至{_DASHES}](\d{{1,2}})月": _months,
+    rf"(?<!年)()(\d{{1,2}})()月?[到至{_DASHES}](\d{{1,2}})月()(?!\d)": _date,
+    rf"(?:{_YEAR})?{_SMALL}月(?:{_SMALL}(?:[日号]|(?={_TO}[\d{_HAN}十]+[日号]|[^\w.,:-]|$))"
+    rf"(?:{_TO}(?:{_SMALL}月)?{_SMALL}[日号])?)?": _date,
     rf"(?!\d{{4}})({_DIGIT}{{4}})(?=年)": _digits,
     rf"(?!两){_SMALL}世纪(?:({_DIGIT})[十0]年代)?": _century,
     rf"(\d{{1,3}}0|[{_HAN}]十)年代": partial(_formatted, "{}s"),
+    rf"{_NOON}{_SMALL}点?{_TO}{_SMALL}点(?![半整\d{_HAN}十])": lambda noon, *hours: _with_noon(
+        noon, *(spelled(hour) or "25" for hour in hours)
+    ),
     rf"{_NOON}?{_SMALL}点(?:(半|[一三13]刻|整)|{_MINUTES})?": _time,
-    rf"{_NOON}(\d+:\d\d(?:[{_DASHES}]\d+:\d\d)?)": _with_noon,
+    rf"{_NOON}(\d+:\d\d)(?:{_TO}(\d+:\d\d))?": _with_noon,
     rf"{_NUMBER}比{_NUMBER}(?![大小多少高低长短重轻贵])": partial(_formatted, "{}-{}"),
     rf"{_SHARE}分之{_SHARE}(的(?=\w))?": _fraction,
     rf"第{_NUMBER}(?![、和或]{_ANY})({'|'.join(CHAPTERS)})?": _nth,
-    rf"{_NUMBER}(?:[到至]|[{_DASHES}](?=[\d.]+(?:{_UNIT[1:-1]}|{_CURRENCY}))){_NUMBER}"
-    rf"(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
-    rf"{_SMALL}([年天岁]半|个半(?:小时|月|星期))(?![年天夜载价工自决信数路])": _with_tenths,
+    rf"(?<!{_DIGIT}[米块元]){_NUMBER}(?:[到至]|[{_DASHES}](?=[\d.]+(?:{_UNIT[1:-1]}|{_CURRENCY})))"
+    rf"{_NUMBER}(?:({_CURRENCY})|(?<=[百千万亿])|(?=[{MEASURES}]))": _range,
+    rf"{_SMALL}([年天岁]半|公里半|个半(?:小时|月|星期))(?![年天夜载价工自决信数路])": _with_tenths,
     rf"([1-3一二两三])(米)({_DIGIT}{{1,2}})(?![{MEASURES}])": _with_tenths,
-    rf"(?:打|(?<!波))({_DIGIT}(?:[点.]?{_DIGIT})?)折"
-    r"(?![扣叠磨腾合戏画页屏幕子])": _discount,
+    rf"{_SMALL}度({_DIGIT})(?![{MEASURES}角])": partial(_formatted, "{}.{} degrees"),
+    rf"(?:打|(?<!波))({_DIGIT}(?:[点.]?{_DIGIT})?)折(?![扣叠磨腾合戏画页屏幕子])": _discount,
     rf"((?:{_ANY}*[十百千万])?)([{_FEW}])([{_FEW}])([十百千万亿]*)(?!年[级代])"
     rf"(?:({_THING})|(?=[{MEASURES}]))": _neighbours,
-    rf"{_NUMBER}[元块](?:({_DIGIT})(?:[角毛]|(?<=块.)))?(?:[零〇]?({_DIGIT})(?(2)分?|分))?"
-    rf"(?:钱|{_PRICE_END}|(?<=[角毛分])(?![钟之形洲铁]))": _yuan,
-    rf"{_NUMBER}({_CURRENCY})": _money,
+    rf"(?<![成为]){_NUMBER}[元块]{_NO_WORD}(?:({_DIGIT})(?:[角毛]|(?<=块.)))?"
+    rf"(?:[零〇]?({_DIGIT})(?(2)分?|分))?(?:钱|{_PRICE_END}|(?<=[角毛分])(?![钟之形洲铁]))": _yuan,
+    rf"{_NUMBER}({_CURRENCY})": lambda numeral, thing: _formatted("{}", numeral, thing=thing),
+    rf"零下{_NUMBER}[到至]{_NUMBER}(?=度)": partial(_formatted, "-{} to -{}"),
     rf"(?:零下|{_SIGNED}负){_NUMBER}(?=[度摄米层分到至]|\W|$)": partial(_formatted, "-{}"),
-    rf"{_SIGNED}-(\d[\d.]*(?:%|℃|°C?)?)(?![A-Za-z-])": "-{}".format,
+    rf"(?:{_MINUS})-(\d[\d.]*(?:%|℃|°C?)?)(?![A-Za-z-])": "-{}".format,
     rf"{_NUMBER}[多余几]{_UNIT}?(?!号)({_THING})?": _over,
     rf"{_NUMBER}({_THING}|(?=[{MEASURES}]))?": _count,
 }

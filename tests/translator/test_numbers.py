@@ -137,9 +137,9 @@ NOONS = {
 def test_times() -> None:
     for (noon, halves), hour, minute in product(NOONS.items(), range(26), (5, 30, 59, 60)):
         half = halves[hour] if hour < 24 and minute < 60 else "-"
-        written = f"{hour}:{minute:02}"
+        written = f"{12 if noon and hour == 0 else hour}:{minute:02}"
         wanted = [] if half == "-" else [written + {"a": " a.m.", "p": " p.m."}.get(half, "")]
-        texts = [f"{noon}{hour}点{minute}分", f"{noon}{written}"]
+        texts = [f"{noon}{hour}点{minute}分", f"{noon}{hour}:{minute:02}"]
         for text in texts if noon else texts[:1]:
             assert [found.text for found in numbers(text)] == wanted, text
 
