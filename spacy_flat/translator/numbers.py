@@ -49,8 +49,7 @@ _SMALL = rf"(\d{{1,2}}|[{_HAN}十]{{1,3}}|[零〇]\d)"  # such as a day
 _YEAR = rf"({_DIGIT}{{4}})年"
 MORNINGS = ("凌晨", "清晨", "早上", "上午")
 _NOON = f"({'|'.join(MORNINGS)}|中午|下午|傍晚|晚上)"
-_DASHES = "~～〜—–-"
-_TO = f"[到至{_DASHES}]"
+_DASHES, _TO = "~～〜—–-", "[到至~～〜—–-]"
 _NO_WORD = "(?![论里化组数素桥催锂对]|[一二三]次)"  # 一元论, 三元里, 一元二次方程
 _CURRENCY, _THING = "|".join(MONEY) + _NO_WORD, "|".join(THINGS)
 _MINUTES = (
@@ -189,7 +188,8 @@ def _date(year: str | None, month: str, *others: str | None) -> str:
     """三月 may be three months."""
     day, last_month, last = (*others, None, None)[:3]
     if last_month:
-        ends = _date(year, month, day), _date("", last_month, last)
+        years = (year, "") if (value(month) or 0) > (value(last_month) or 0) else ("", year)
+        ends = _date(years[0], month, day), _date(years[1], last_month, last)
         return " to ".join(ends) if all(ends) else ""
     m, y = int(value(month) or 0), _digits(year or "")
     try:  # such as one or two days of a month that have no others
@@ -334,8 +334,8 @@ def _count(numeral: str, thing: str | None) -> str:
 
 # The first rule that fits counts.
 _RULES: dict[str, Callable[..., str]] = {
-    rf"(?<!年)()(\d{{1,2}})()月?[到至{_DASHES}](\d{{1,2}})月()(?!\d)": _date,
-    rf"(?:{_YEAR})?{_SMALL}月(?:{_SMALL}(?:[日号]|(?={_TO}[\d{_HAN}十]+[日号]|[^\w.,:-]|$))"
+    rf"(?:{_YEAR})?(\d{{1,2}})()月?{_TO}(\d{{1,2}})月(?!\d)": _date,
+    rf"(?:{_YEAR})?{_SMALL}月(?:{_SMALL}(?:[日号]|(?={_TO}[\d{_HAN}十]+[日号]|(?<=\d)(?:[^\w\s.,:、-]|$)))"
     rf"(?:{_TO}(?:{_SMALL}月)?{_SMALL}[日号])?)?": _date,
     rf"(?!\d{{4}})({_DIGIT}{{4}})(?=年)": _digits,
     rf"(?!两){_SMALL}世纪(?:({_DIGIT})[十0]年代)?": _century,
