@@ -12,6 +12,7 @@ run took.
 
 import argparse
 import json
+import os
 import platform
 import shlex
 import shutil
@@ -185,7 +186,9 @@ def keep_tensors(pipeline: Path) -> None:
 
 
 def python(*words: object) -> None:
-    subprocess.run([sys.executable, *map(str, words)], check=True)
+    """Run Python, with sets in the same order each time."""
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    subprocess.run([sys.executable, *map(str, words)], check=True, env=environment)
 
 
 if __name__ == "__main__":
