@@ -74,7 +74,7 @@ class Annotation(NamedTuple):
         unknown = [
             span._replace(label=label_map.get(span.label, span.label))
             for span in self.unknown
-            if not span.label or label_map.get(span.label) != ""
+            if label_map.get(span.label) != ""
         ]
         return Annotation([s for s in self.spans if coarse[s.label]], unknown, coarse)
 

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_flat.ner.spans import Annotation, gold_annotation, set_entities
+from spacy_flat.ner.spans import Annotation, existing_entities, gold_annotation, set_entities
 from spacy_flat.text.units import EntitySpan
 
 VOCAB = Vocab()
@@ -39,6 +39,12 @@ def test_expanded_entities_hold_what_was_found(
             if span.start < ent.end_char and ent.start_char < span.end
         ]
         assert list(range(ent.start, ent.end)) in touched
+
+
+def test_tokens_outside_of_entities_are_not_blocked() -> None:
+    doc = doc_of(*"在重庆和上海")
+    doc.set_ents([Span(doc, 1, 3, "LOC")], blocked=[doc[3:4]], default="outside")
+    assert [[span.text for span in part] for part in existing_entities(doc)] == [["重庆"], ["和"]]
 
 
 class TestGold:
@@ -84,6 +90,8 @@ class TestGold:
         known = Annotation([EntitySpan(0, 2, "LOC")], [EntitySpan(0, 9, "")])
         found = [EntitySpan(0, 2, "LOC"), EntitySpan(3, 5, "LOC")]
         assert set(known.judged(found, 9)) == {(0, 2, "LOC")}
+        assert not known.is_of_raw_text("在重庆" * 3)
+        assert known._replace(spans=[]).is_of_raw_text("在重庆" * 3)
 
     def test_of_dropped_labels_nothing_is_unknown(self) -> None:
         unknown = [EntitySpan(0, 9, label) for label in ("", "PER", "GPE")]
