@@ -3,11 +3,11 @@
     python scripts/release.py zh_char_tang [--source FOLDER] [--text FILE …]
 
 `inputs` are the files that the runs read, with their SHA-256; each is given as an option. A run is
-a command for Python, and `makes` what it writes. What is finished isn't done again; a run is if its
-command, its config or script, or what it made has changed, with all after it. The last one makes
-the pipeline. Its wheel goes to assets/pipelines, after a table of its scores beside those of the
-one before, and its metadata say of what commit, files and versions it is made, and how long each
-run took.
+a Python command, and `makes` lists what it writes. Finished runs are skipped. A run is repeated,
+and all after it, if its command, its config or script, or what it made has changed. The last run
+makes the pipeline. The script prints its scores beside those of the previous wheel and writes the
+new one to assets/pipelines; its metadata record the inputs, library versions, commits, and the
+duration of each run.
 """
 
 import argparse
@@ -73,8 +73,8 @@ def check(paths: dict[str, str], wanted: dict[str, dict[str, str]]) -> None:
 
 
 def execute(runs: list[Run], values: dict[str, Any], record: Path) -> list[Run]:
-    """Do the runs that are not finished. Returns all of them, with what they made. A run that was
-    interrupted finds what it has written; one that changed doesn't."""
+    """Execute the runs that aren't finished. Returns all of them, with what they made. An
+    interrupted run finds what it has written and can resume; a changed one starts from nothing."""
     known: list[Run] = json.loads(record.read_text("utf-8")) if record.is_file() else []
     done: list[Run] = []
     for run in runs:

@@ -31,7 +31,7 @@ def contents(here: Path, runs: list[dict[str, Any]]) -> list[str]:
 def test_what_is_finished_is_not_done_again(here: Path) -> None:
     runs = [adding("a", "1"), adding("b", "2"), adding("c", "3")]
     assert contents(here, runs) == contents(here, runs) == ["1", "2", "3"]
-    # A run that changed, or whose result did, is done anew, and all after it.
+    # A run is repeated, and all after it, if its command, script or result has changed.
     runs[1] = adding("b", "4")
     assert contents(here, runs) == ["1", "4", "3"]
     (here / "b").write_text("")
@@ -45,7 +45,7 @@ def test_what_is_finished_is_not_done_again(here: Path) -> None:
     assert len(seconds) == 3
 
 
-def test_a_run_that_was_interrupted_goes_on_unless_it_changed(here: Path) -> None:
+def test_an_interrupted_run_resumes_unless_it_changed(here: Path) -> None:
     failing = {"run": (ADD % ("b", "2"))[:-1] + '; exit(1)"', "makes": ["{here}/b"]}
     runs = [adding("a", "1"), failing, adding("c", "3")]
     for _ in range(2):

@@ -64,7 +64,7 @@ def from_bytes(data: bytes) -> Snapshot:
 
 
 def _snapshot(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Snapshot:
-    if "blocked" not in arrays:  # before 0.7, it was a type
+    if "blocked" not in arrays:  # saved when `not_entity` was a type like others
         blocked = np.isin(fields["type_names"], [NOT_ENTITY])[arrays["types"]]
         types = np.where(blocked, 0, arrays["types"])
         arrays = {**arrays, "types": types, "blocked": blocked}
