@@ -77,8 +77,8 @@ def corpus_of(entry: dict[str, Any]) -> Corpus:
 # Corpora that are trained on together; those of "general" get the labels of zh_flat_general. Those
 # of "open" anyone may use.
 GROUPS = {
-    "general": ("msra", "cluener", "weibo", "resume", "uner", "youku", "today", "whole"),
-    "open": ("weibo", "uner", "today", "whole"),
+    "general": ("msra", "cluener", "weibo", "resume", "uner", "youku", "today", "whole", "refine"),
+    "open": ("weibo", "uner", "today", "whole", "refine"),
     "questions": ("afqmc", "atec", "bq", "lcqmc", "oppo"),
 }
 _ENTRIES = json.loads(Path(__file__).with_name("corpora.json").read_text("utf-8"))

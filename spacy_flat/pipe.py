@@ -3,9 +3,8 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
@@ -108,6 +107,17 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         found = (each for base in reversed(cls.__mro__) for each in vars(base).values())
         # A subclass may override a setting.
         return list({each.name: each for each in found if isinstance(each, Setting)}.values())
+
+    @classmethod
+    def default_config(cls, model: str, scorer: str) -> dict[str, Any]:
+        """For a factory. model: the config of the model. scorer: a registered name."""
+        settings = {own.name: plain(own.default) for own in cls.settings()}
+        return {
+            **Config().from_str(model),
+            "scorer": {"@scorers": scorer},
+            "device": "auto",
+            **settings,
+        }
 
     def _apply_settings(self) -> None:
         """Apply the config, and the changes of a saved component that still count."""
@@ -255,56 +265,6 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
             self._apply_settings()
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise ValueError(Errors.F309.format(path=source, reason=error)) from error
-
-
-def register_factory(
-    name: str,
-    pipe: type[Self],
-    *,
-    model: str,
-    scorer: str,
-    assigns: list[str],
-    score_weights: Mapping[str, float | None],
-) -> Callable[..., Self]:
-    """Register the factory of a component, with the arguments of its constructors and its settings.
-
-    model: the default config of the model.
-    scorer: the registered name of the default scorer.
-    """
-    constructor = {
-        name: each
-        for base in reversed(pipe.__mro__)
-        if issubclass(base, NetworkPipe)
-        for name, each in signature(base).parameters.items()
-        if each.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-    }
-
-    def make(nlp: Language, name: str, **settings: Any) -> Self:
-        if "nlp" in constructor:
-            settings["nlp"] = nlp
-        return pipe(nlp.vocab, name=name, **settings)
-
-    taken = {"nlp": Language, "name": str}
-    defaults = {}
-    for key, each in constructor.items():
-        if key not in ("vocab", "nlp", "name"):
-            taken[key], defaults[key] = each.annotation, each.default
-    for own in pipe.settings():
-        taken[own.name], defaults[own.name] = own.type, plain(own.default)
-    make.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(key, Parameter.KEYWORD_ONLY, annotation=kind) for key, kind in taken.items()]
-    )
-    make.__annotations__["return"] = pipe
-    make.__doc__ = pipe.__doc__
-    defaults |= {**Config().from_str(model), "scorer": {"@scorers": scorer}}
-    Language.factory(
-        name,
-        assigns=assigns,
-        default_config=defaults,
-        default_score_weights=dict(score_weights),
-        func=make,
-    )
-    return make
 
 
 class LabelledPipe(NetworkPipe):

@@ -7,9 +7,10 @@ from typing import Any, Literal, cast
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
+from thinc.api import Model
 
 from ..errors import Errors
-from ..pipe import NetworkPipe, Scorer, register_factory, setting
+from ..pipe import NetworkPipe, Scorer, setting
 from ..util.options import check_of, require, require_count, require_string
 from ..vectors import VectorSource, check_sources
 from .forms import Form, form_of
@@ -43,13 +44,7 @@ class CharGenerator(NetworkPipe):
     suspicion: float | None = setting(None, min=0)
 
     def __init__(
-        self,
-        *args: Any,
-        scorer: Scorer | None = score_perplexity,
-        # In configs of earlier versions
-        count_end: Literal[True] = True,
-        confusion: Literal["any", "homophones"] = "homophones",
-        **settings: Any,
+        self, *args: Any, scorer: Scorer | None = score_perplexity, **settings: Any
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
 
@@ -197,15 +192,25 @@ class CharGenerator(NetworkPipe):
         initialise(self.model, docs, char_vectors, self.name)
 
 
-make_char_generator = register_factory(
+@Language.factory(
     "char_generator",
-    CharGenerator,
-    model=DEFAULT_MODEL,
-    scorer="spacy-flat.perplexity_scorer.v1",
     assigns=[
         *("doc._.perplexity", "doc._.log_prob", "doc._.oov_rate"),
         *("doc._.char_surprisal", "doc._.suspicious"),
     ],
+    default_config=CharGenerator.default_config(DEFAULT_MODEL, "spacy-flat.perplexity_scorer.v1")
+    | {"count_end": True, "confusion": "homophones"},
     # spaCy prints the scores that have a weight as percentages: a perplexity would mislead.
-    score_weights={"char_log_prob": 1.0, "perplexity": None, "oov_rate": 0.0},
+    default_score_weights={"char_log_prob": 1.0, "perplexity": None, "oov_rate": 0.0},
 )
+def make_char_generator(
+    nlp: Language,
+    name: str,
+    model: Model[Any, Any],
+    scorer: Scorer | None,
+    device: str,
+    suspicion: float | None,
+    count_end: Literal[True],  # in configs of earlier versions
+    confusion: Literal["any", "homophones"],  # in configs of earlier versions
+) -> CharGenerator:
+    return CharGenerator(nlp.vocab, model, name, scorer=scorer, device=device, suspicion=suspicion)

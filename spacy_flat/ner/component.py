@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
@@ -13,7 +13,7 @@ from ..errors import Errors, Warnings
 from ..initialise import initialise_network
 from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
-from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
+from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, setting
 from ..text.tok2vec import backprop_zeros, keep_vectors, listeners
 from ..text.units import HAN, EntitySpan, Units
 from ..text.vocabulary import Vocabulary
@@ -50,6 +50,17 @@ def _is_threshold(value: object) -> bool:
     return value is None or all(map(check_of(float, 0, 1).accepts, numbers))
 
 
+SCORER = "spacy-flat.entity_scorer.v1"
+ASSIGNS = [
+    *("doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"),
+    *("span._.confidence", "doc._.ent_alternatives"),
+]
+SCORE_WEIGHTS = {
+    "ents_f": 1.0,
+    "ents_p": 0.0,
+    "ents_r": 0.0,
+    "ents_per_type": None,
+} | dict.fromkeys(("chars_f", "chars_p", "chars_r"), 0.0)
 LONG_WORDS = 4  # mean characters of Chinese tokens that are longer than words
 
 
@@ -92,13 +103,7 @@ class CRFEntityRecognizer(LabelledPipe):
     )
     temperature: float = setting(1.0, min=MIN_TEMPERATURE, max=MAX_TEMPERATURE)
 
-    def __init__(
-        self,
-        *args: Any,
-        scorer: Scorer | None = score_entities,
-        on_misaligned: Literal["expand"] = "expand",  # of earlier versions
-        **settings: Any,
-    ) -> None:
+    def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self._warned: dict[str, list[str]] = {}  # labels of settings
 
@@ -406,24 +411,3 @@ class CRFEntityRecognizer(LabelledPipe):
 
 def _place(span: Span | tuple[int, int, str]) -> EntitySpan:
     return in_characters(span) if isinstance(span, Span) else EntitySpan(*span)
-
-
-def ner_factory(
-    name: str, model: str, pipe: type[CRFEntityRecognizer]
-) -> Callable[..., CRFEntityRecognizer]:
-    """Register the factory of an entity recogniser.
-
-    model: its default config.
-    """
-    return register_factory(
-        name,
-        pipe,
-        model=model,
-        scorer="spacy-flat.entity_scorer.v1",
-        assigns=[
-            *("doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"),
-            *("span._.confidence", "doc._.ent_alternatives"),
-        ],
-        score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}
-        | dict.fromkeys(("chars_f", "chars_p", "chars_r"), 0.0),
-    )

@@ -11,13 +11,13 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import minibatch
-from thinc.api import set_dropout_rate
+from thinc.api import Model, set_dropout_rate
 from torch import Tensor
 
 from ..errors import Errors
 from ..initialise import initialise_network
 from ..nn.model import tok2vec_of
-from ..pipe import LabelledPipe, Scorer, register_factory, setting
+from ..pipe import LabelledPipe, Scorer, setting
 from ..text import jieba  # noqa: F401 (pickles its tokenizer)
 from ..text.tok2vec import backprop_zeros, keep_vectors
 from ..util.arrays import Bools, Float32s
@@ -98,8 +98,6 @@ class PairClassifier(LabelledPipe):
         *args: Any,
         nlp: Language,
         scorer: Scorer | None = score_pairs,
-        keep_alignment: Literal[False] = False,  # of earlier versions
-        search_weights: Sequence[float] | None = None,  # of earlier versions
         **settings: Any,
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
@@ -445,15 +443,53 @@ class PairClassifier(LabelledPipe):
         return {**described, **scores} if "pairs_score" in scores else scores
 
 
-make_re2_similarity = register_factory(
+@Language.factory(
     "re2_similarity",
-    PairClassifier,
-    model=DEFAULT_MODEL,
-    scorer="spacy-flat.pair_scorer.v1",
     assigns=["doc.cats", "doc.spans"],
-    score_weights={"pairs_score": 1.0}
-    | dict.fromkeys(("pairs_acc", "pairs_f", "pairs_p", "pairs_r", "pairs_auc"), 0.0),
+    default_config=PairClassifier.default_config(DEFAULT_MODEL, "spacy-flat.pair_scorer.v1")
+    | {"keep_alignment": False, "search_weights": None},
+    default_score_weights={
+        "pairs_score": 1.0,
+        "pairs_acc": 0.0,
+        "pairs_f": 0.0,
+        "pairs_p": 0.0,
+        "pairs_r": 0.0,
+        "pairs_auc": 0.0,
+    },
 )
+def make_re2_similarity(
+    nlp: Language,
+    name: str,
+    model: Model[Any, Any],
+    scorer: Scorer | None,
+    device: str,
+    positive_label: str | None,
+    threshold: float,
+    temperature: float,
+    cosine: float,
+    bias: float,
+    fit_threshold: bool,
+    min_similarity: float,
+    similarity_hooks: bool,
+    keep_alignment: Literal[False],  # in configs of earlier versions
+    search_weights: Sequence[float] | None,  # in configs of earlier versions
+) -> PairClassifier:
+    return PairClassifier(
+        nlp.vocab,
+        model,
+        name,
+        nlp=nlp,
+        scorer=scorer,
+        device=device,
+        positive_label=positive_label,
+        threshold=threshold,
+        temperature=temperature,
+        cosine=cosine,
+        bias=bias,
+        fit_threshold=fit_threshold,
+        min_similarity=min_similarity,
+        similarity_hooks=similarity_hooks,
+    )
 
 
 def was_cleaned(text: Text) -> bool:

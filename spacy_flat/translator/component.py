@@ -9,9 +9,10 @@ from typing import Any, Literal
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
+from thinc.api import Model
 
 from ..errors import Errors, Warnings
-from ..pipe import NetworkPipe, Scorer, register_factory, setting
+from ..pipe import NetworkPipe, Scorer, setting
 from ..text.units import EntitySpan, Units
 from ..util.messages import logger
 from ..util.options import Check, require, require_string
@@ -65,13 +66,7 @@ class Seq2SeqTranslator(NetworkPipe):
     join_rate: float = setting(0.0, min=0, max=1)
 
     def __init__(
-        self,
-        *args: Any,
-        scorer: Scorer | None = score_translations,
-        # In configs of earlier versions
-        pinyin: Literal[True] = True,
-        entities: None = None,
-        **settings: Any,
+        self, *args: Any, scorer: Scorer | None = score_translations, **settings: Any
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self.cfg["names"] = {}
@@ -236,12 +231,43 @@ class Seq2SeqTranslator(NetworkPipe):
         logger.info("%s: %s; ids: %s", self.name, pairs, sizes)
 
 
-make_seq2seq_translator = register_factory(
+@Language.factory(
     "seq2seq_translator",
-    Seq2SeqTranslator,
-    model=DEFAULT_MODEL,
-    scorer="spacy-flat.translation_scorer.v1",
     assigns=["doc._.translation", "doc._.translation_ents"],
+    default_config=Seq2SeqTranslator.default_config(
+        DEFAULT_MODEL, "spacy-flat.translation_scorer.v1"
+    )
+    | {"pinyin": True, "entities": None},
     # Not "bleu" and "chrf", which would be 0 in meta.json where dev is not decoded.
-    score_weights={"translation_log_prob": 1.0},
+    default_score_weights={"translation_log_prob": 1.0},
 )
+def make_seq2seq_translator(
+    nlp: Language,
+    name: str,
+    model: Model[Any, Any],
+    scorer: Scorer | None,
+    device: str,
+    beam: int,
+    length_penalty: float,
+    max_ratio: float,
+    no_repeat_ngram: int,
+    carry_names: bool,
+    placeholder_rate: float,
+    join_rate: float,
+    pinyin: Literal[True],  # in configs of earlier versions
+    entities: None,  # in configs of earlier versions
+) -> Seq2SeqTranslator:
+    return Seq2SeqTranslator(
+        nlp.vocab,
+        model,
+        name,
+        scorer=scorer,
+        device=device,
+        beam=beam,
+        length_penalty=length_penalty,
+        max_ratio=max_ratio,
+        no_repeat_ngram=no_repeat_ngram,
+        carry_names=carry_names,
+        placeholder_rate=placeholder_rate,
+        join_rate=join_rate,
+    )

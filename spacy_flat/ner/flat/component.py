@@ -2,23 +2,25 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import Any, Literal
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
+from thinc.api import Model
 
 from ...errors import Errors
 from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
-from ...pipe import setting
+from ...pipe import Scorer, setting
 from ...text.units import EntitySpan, Units
 from ...text.vocabulary import Vocabulary
 from ...util.messages import logger
 from ...vectors import VectorSource
 from ...viz.lattice import MAX_DRAWN, draw
 from ...viz.svg import Svg
-from ..component import CRFEntityRecognizer, ner_factory
-from ..decoding import EntityPrediction
+from ..component import ASSIGNS, SCORE_WEIGHTS, SCORER, CRFEntityRecognizer
+from ..decoding import EntityPrediction, Threshold
 from ..spans import names_in
 from .featuriser import LatticeFeaturiser, build_vocabulary
 
@@ -141,4 +143,43 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         self.initialize_with(get_examples, labels, vectors, build)
 
 
-make_flat_ner = ner_factory("flat_ner", DEFAULT_MODEL, FlatEntityRecognizer)
+@Language.factory(
+    "flat_ner",
+    assigns=ASSIGNS,
+    default_config=FlatEntityRecognizer.default_config(DEFAULT_MODEL, SCORER)
+    | {"on_misaligned": "expand"},
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_flat_ner(
+    nlp: Language,
+    name: str,
+    model: Model[Any, Any],
+    scorer: Scorer | None,
+    device: str,
+    overwrite: bool,
+    constrained_decoding: bool,
+    unannotated_labels: Sequence[str],
+    label_map: dict[str, str] | None,
+    confidence: bool,
+    alternatives: int,
+    threshold: Threshold,
+    temperature: float,
+    trust: float,
+    on_misaligned: Literal["expand"],  # in configs of earlier versions
+) -> FlatEntityRecognizer:
+    return FlatEntityRecognizer(
+        nlp.vocab,
+        model,
+        name,
+        scorer=scorer,
+        device=device,
+        overwrite=overwrite,
+        constrained_decoding=constrained_decoding,
+        unannotated_labels=unannotated_labels,
+        label_map=label_map,
+        confidence=confidence,
+        alternatives=alternatives,
+        threshold=threshold,
+        temperature=temperature,
+        trust=trust,
+    )

@@ -1,16 +1,20 @@
 """`tener_ner`: the component of the entity recogniser without a lexicon."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
 
 from spacy.language import Language
 from spacy.training import Example
+from thinc.api import Model
 
 from ...errors import Errors
 from ...nn.model import tok2vec_of
+from ...pipe import Scorer
 from ...text.units import Units
 from ...text.vocabulary import Vocabulary
 from ...vectors import VectorSource, check_unused
-from ..component import CRFEntityRecognizer, ner_factory
+from ..component import ASSIGNS, SCORE_WEIGHTS, SCORER, CRFEntityRecognizer
+from ..decoding import Threshold
 from .featuriser import build_vocabulary
 
 DEFAULT_MODEL = """
@@ -68,4 +72,41 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         self.initialize_with(get_examples, labels, vectors, build)
 
 
-make_tener_ner = ner_factory("tener_ner", DEFAULT_MODEL, TenerEntityRecognizer)
+@Language.factory(
+    "tener_ner",
+    assigns=ASSIGNS,
+    default_config=TenerEntityRecognizer.default_config(DEFAULT_MODEL, SCORER)
+    | {"on_misaligned": "expand"},
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_tener_ner(
+    nlp: Language,
+    name: str,
+    model: Model[Any, Any],
+    scorer: Scorer | None,
+    device: str,
+    overwrite: bool,
+    constrained_decoding: bool,
+    unannotated_labels: Sequence[str],
+    label_map: dict[str, str] | None,
+    confidence: bool,
+    alternatives: int,
+    threshold: Threshold,
+    temperature: float,
+    on_misaligned: Literal["expand"],  # in configs of earlier versions
+) -> TenerEntityRecognizer:
+    return TenerEntityRecognizer(
+        nlp.vocab,
+        model,
+        name,
+        scorer=scorer,
+        device=device,
+        overwrite=overwrite,
+        constrained_decoding=constrained_decoding,
+        unannotated_labels=unannotated_labels,
+        label_map=label_map,
+        confidence=confidence,
+        alternatives=alternatives,
+        threshold=threshold,
+        temperature=temperature,
+    )
