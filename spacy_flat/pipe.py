@@ -5,14 +5,14 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
-from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples
+from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 from torch import Tensor
@@ -26,6 +26,7 @@ from .util.options import Check, check_of, plain
 Self = TypeVar("Self", bound="NetworkPipe")
 Scorer: TypeAlias = Callable[..., dict[str, Any]]
 
+MADE_UP = ["x", "y", "z"]  # the text of spaCy's own example
 FEW_TOKENS = 20
 ALIKE = 1.35  # ratio of token lengths in texts of the same tokenizer
 LATIN = 3.0  # characters of a token, where most are words in Latin letters
@@ -178,8 +179,9 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     def lacks_examples(self, get_examples: Callable[[], Iterable[Example]]) -> bool:
         """Whether `nlp.initialize()` was called without examples, as by `spacy assemble`, so that
         it made up one to infer shapes from. Warns (W306) if so."""
-        made_up = f"{Language.initialize.__qualname__}.<locals>.get_examples"
-        if getattr(get_examples, "__qualname__", "") != made_up:
+        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
+        first = islice(get_examples(), 2)
+        if [[token.text for token in each.reference] for each in first] != [MADE_UP]:
             return False
         warnings.warn(Warnings.W306.format(name=self.name), stacklevel=3)
         return True

@@ -223,7 +223,7 @@ def test_initialised_without_examples(kind: Kind, tmp_path: Path) -> None:
         nlp(kind.texts[0])
     if kind.factory != "char_generator":  # which only reads the text
         with pytest.raises(ValueError, match=r"F301|F323|F403"):
-            nlp.initialize(lambda: [Example.from_dict(nlp.make_doc("x y z"), {})])
+            nlp.initialize(lambda: [Example.from_dict(nlp.make_doc("a b c"), {})])
 
 
 def test_labels_are_given_or_found(kind: Kind) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_get_examples
+from spacy.training import Example
 from thinc.api import Model
 
 from ..errors import Errors
@@ -185,7 +185,6 @@ class CharGenerator(NetworkPipe):
         check_sources(char_vectors=char_vectors)
         if self.lacks_examples(get_examples):
             return
-        validate_get_examples(get_examples, "CharGenerator.initialize")
         docs = [example.predicted for example in get_examples() if len(example.predicted)]
         if not docs:
             raise ValueError(Errors.F340.format(name=self.name))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from spacy.tokens import Doc, Span
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from thinc.api import Optimizer, set_dropout_rate
 from torch import Tensor
 
@@ -386,7 +386,6 @@ class CRFEntityRecognizer(LabelledPipe):
         if self.lacks_examples(get_examples) and not (labels or self.known_labels):
             return
         check_sources(**vectors)
-        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples = list(get_examples())
         labels = self.merged_labels(sorted(labels_in(each.reference for each in examples)), labels)
         if not labels:

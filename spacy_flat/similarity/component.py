@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.util import minibatch
 from thinc.api import Model, set_dropout_rate
 from torch import Tensor
@@ -395,7 +395,6 @@ class PairClassifier(LabelledPipe):
         check_unused(self.name, f"inputs = {inputs!r}", vectors, unused[inputs])
         if self.lacks_examples(get_examples):
             return
-        validate_get_examples(get_examples, "PairClassifier.initialize")
         examples = list(get_examples())
         found = [(pair, each) for each in examples if (pair := pair_of(each.predicted)) is not None]
         pairs = [pair for pair, _ in found]

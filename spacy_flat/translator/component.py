@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_get_examples
+from spacy.training import Example
 from thinc.api import Model
 
 from ..errors import Errors, Warnings
@@ -213,7 +213,6 @@ class Seq2SeqTranslator(NetworkPipe):
         """
         if self.lacks_examples(get_examples):
             return
-        validate_get_examples(get_examples, "Seq2SeqTranslator.initialize")
         texts = all_texts(get_examples())
         options = self.featuriser.options
         n_short = sum(len(each.source) <= options.longest_pair for each in texts)
