@@ -21,8 +21,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from spacy_flat.nn import crf, model
-from spacy_flat.nn.model import find_device, shim_of
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.nn.shim import find_device, shim_of
 from spacy_flat.pipe import NetworkPipe
 from spacy_flat.translator.batch import PaddedIds
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from spacy_flat.nn import network, weights
 from spacy_flat.nn.compact import rounded
-from spacy_flat.nn.model import TorchShim
 from spacy_flat.nn.optimizers import SGD
+from spacy_flat.nn.shim import TorchShim
 
 
 class Net(nn.Module):
