@@ -26,7 +26,7 @@ from spacy.scorer import PRFScore
 
 from spacy_flat.corpora.offsets import parse
 from spacy_flat.ner.spans import get_char_ents
-from spacy_flat.text.units import EntitySpan
+from spacy_flat.text.spans import EntitySpan
 
 TEXTS = Path(__file__).parents[1] / "assets" / "kinds" / "kinds.jsonl"
 COARSE = {

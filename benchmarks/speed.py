@@ -54,7 +54,8 @@ from spacy_flat.ner.flat.network import FLAT
 from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.featuriser import SequenceFeaturiser
 from spacy_flat.ner.tener.network import TENER
-from spacy_flat.text.units import Segment, Units
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.spans import Units
 
 System = Literal["network", "direct", "pipeline"]
 Task = Literal["inference", "training"]

@@ -7,8 +7,8 @@ from typing import Any, cast
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from .nn.model import shim_of, tok2vec_of
-from .nn.network import EmbeddingNetwork
+from .nn.embeddings import EmbeddingNetwork
+from .nn.shim import shim_of, tok2vec_of
 from .text.vocabulary import NewTable, Vocabulary
 from .util.messages import logger
 

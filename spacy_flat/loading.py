@@ -7,7 +7,7 @@ import spacy
 from spacy.language import Language
 from spacy.util import get_package_path, is_package, load_config
 
-from .nn.model import find_device
+from .nn.shim import find_device
 
 
 def load_on_device(source: str, device: str = "") -> Language:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from .errors import Errors, Warnings
 from .initialise import extend
-from .nn.model import TorchShim, shim_of, shims_of
+from .nn.shim import TorchShim, shim_of, shims_of
 from .nn.workers import all_reduce_sum
 from .util.options import Check, check_of, plain
 

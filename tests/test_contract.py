@@ -38,7 +38,7 @@ import spacy_flat
 from spacy_flat.compress.compactor import Compactor
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.pairs import join_pair
-from spacy_flat.text.units import converter
+from spacy_flat.text.scripts import converter
 
 ODD = [
     *("", " ", "\n\u3000", "京", "a", "😀", "\0上海\0", "\u200b上海\ufeff"),

@@ -20,9 +20,9 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from spacy_flat.nn import crf, model
-from spacy_flat.nn.model import find_device, shim_of
+from spacy_flat.nn import crf, shim
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.nn.shim import find_device, shim_of
 from spacy_flat.pipe import NetworkPipe
 from spacy_flat.translator.batch import PaddedIds
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
@@ -119,7 +119,7 @@ def test_find_device(monkeypatch: pytest.MonkeyPatch) -> None:
             find_device(missing)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     assert find_device("mps") == torch.device("mps")
-    monkeypatch.setattr(model, "get_torch_default_device", lambda: torch.device("mps"))
+    monkeypatch.setattr(shim, "get_torch_default_device", lambda: torch.device("mps"))
     assert find_device("auto") == torch.device("mps")
 
 

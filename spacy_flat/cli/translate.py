@@ -22,7 +22,7 @@ from .show import show_translation
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-    from ..translator.writing import Translation
+    from ..translator.splitting import Translation
 
 Write = Callable[["Doc", "Translation"], object]
 

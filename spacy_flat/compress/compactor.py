@@ -18,10 +18,11 @@ from thinc.api import Model
 
 from ..errors import Errors
 from ..nn.compact import compact_network, rounded
-from ..nn.model import shim_of
+from ..nn.shim import shim_of
 from ..pipe import NetworkPipe
 from ..text.featuriser import SegmentFeaturiser
-from ..text.units import Units, split_texts
+from ..text.segments import split_texts
+from ..text.spans import Units
 from ..text.vocabulary import TableVocab
 from ..util.arrays import Ints
 from ..util.options import Check, require, require_count, require_number

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..errors import Errors, Warnings
-from ..text.units import UNSPACED_RANGES, EntitySpan
+from ..text.scripts import UNSPACED_RANGES
+from ..text.spans import EntitySpan
 from ..util.files import read_text_lines
 from .formats import ConvertOptions, Summary
 from .records import has_records

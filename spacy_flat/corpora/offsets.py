@@ -20,8 +20,8 @@ from spacy.lang.zh import try_jieba_import
 from spacy.util import filter_spans
 
 from ..errors import Errors, Warnings
-from ..text import jieba as _quiet  # noqa: F401
-from ..text.units import EntitySpan
+from ..text import jieba_tokenizer as _quiet  # noqa: F401
+from ..text.spans import EntitySpan
 from .columns import Sentence
 from .formats import Summary
 from .records import Line, parsed_records

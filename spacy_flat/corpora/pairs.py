@@ -24,7 +24,7 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
 from ..similarity.pairs import DIFFERENT, SAME, SIMILARITY, join_pair, mark_pair, pair_of
-from ..text.units import HAN
+from ..text.scripts import HAN
 from ..translator import scores as _extensions  # noqa: F401  (doc._.translation)
 from .docs import make_doc
 from .formats import ConvertOptions, CorpusFormat, Summary

@@ -14,12 +14,12 @@ from ..pipe import NetworkPipe, Scorer, setting
 from ..util.options import check_of, require, require_count, require_string
 from ..vectors import VectorSource, check_sources
 from .forms import Form, form_of
+from .generation import write
 from .model import initialise, network_of
 from .poems import ANY, Poem, given_characters, signs, write_poems
 from .proofreading import suspicious_characters
 from .sampling import Sampling, seeds_of_texts
 from .scores import TextScore, score_perplexity, score_texts, set_scores
-from .writing import write
 
 DEFAULT_MODEL = """
 [model]

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ..text.featuriser import TextFeaturiser
-from ..text.units import Simplifier
+from ..text.scripts import Simplifier
 from ..text.vocabulary import TableVocab, hash_characters, padding
 from ..util.arrays import Bools, Ints, Strings
 from .options import TextOptions

@@ -10,8 +10,8 @@ from thinc.api import Model
 from torch import Tensor
 
 from ..initialise import initialise_network
-from ..nn.model import make_model, shim_of
-from ..text.units import Simplifier
+from ..nn.shim import make_model, shim_of
+from ..text.scripts import Simplifier
 from ..text.vocabulary import NewTable, Pretrained, Vocabulary, character_vectors, count_characters
 from ..vectors import VectorSource
 from .featuriser import END, START, CharFeaturiser, Piece

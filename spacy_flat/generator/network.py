@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..nn.embeddings import EmbeddingNetwork, PretrainedEmbedding, Table
 from ..nn.layers import Dropout, linear, packed
-from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Table
 from ..util.arrays import Bools, Floats, Ints
 from .ngrams import NGrams
 from .options import CharLMOptions

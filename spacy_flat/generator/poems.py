@@ -16,10 +16,10 @@ from ..util.options import require_string
 from ..util.probabilities import log_softmax
 from .featuriser import CharFeaturiser
 from .forms import Form
+from .generation import Continuation
 from .model import CharLMModel
 from .rhymes import rhyme_of
 from .sampling import Sampling, Seeds, draws_of
-from .writing import Continuation
 
 ANY = "□"  # stands for any character in a prompt
 

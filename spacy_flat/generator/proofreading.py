@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor
 
-from ..nn.model import shim_of
+from ..nn.shim import shim_of
 from ..util.arrays import Bools, Float32s, Floats, Ints
 from ..util.options import require_installed
 from ..util.probabilities import log_softmax

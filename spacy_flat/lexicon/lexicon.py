@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Errors, Warnings
-from ..text.units import Simplifier
+from ..text.scripts import Simplifier
 from ..util.messages import logger, shortened
 from ..util.options import require_number, require_string
 from ..vectors.files import FLOAT32_MAX

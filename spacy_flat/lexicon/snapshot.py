@@ -14,7 +14,7 @@ import numpy as np
 from daachorse import CharwiseDoubleArrayAhoCorasick
 from numpy.typing import NDArray
 
-from ..text.units import ZERO_WIDTH, Simplifier
+from ..text.scripts import ZERO_WIDTH, Simplifier
 from ..util.arrays import Bools, Float32s, Int32s, Ints
 from .word_lists import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from ..text.units import Simplifier
+from ..text.scripts import Simplifier
 from .snapshot import COLUMNS, Automaton, Snapshot
 from .word_lists import NOT_ENTITY
 

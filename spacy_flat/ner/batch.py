@@ -6,7 +6,7 @@ characters first; W distinct tokens, S characters of a token.
 
 from dataclasses import dataclass
 
-from ..text.units import Segment
+from ..text.segments import Segment
 from ..util.arrays import Bools, Ints
 
 

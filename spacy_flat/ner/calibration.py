@@ -19,7 +19,7 @@ from ..util.probabilities import (
     with_before,
 )
 from .decoding import Decoding, find_entities, span_probabilities
-from .model import Emissions
+from .emissions import Emissions
 from .network import TaggingNetwork
 from .spans import Annotation
 

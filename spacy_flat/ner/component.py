@@ -12,10 +12,11 @@ from torch import Tensor
 from ..errors import Errors, Warnings
 from ..initialise import initialise_network
 from ..lexicon import NOT_ENTITY
-from ..nn.model import tok2vec_of
+from ..nn.shim import tok2vec_of
 from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, setting
+from ..text.scripts import HAN
+from ..text.spans import EntitySpan, Units
 from ..text.tok2vec import backprop_zeros, keep_vectors, listeners
-from ..text.units import HAN, EntitySpan, Units
 from ..text.vocabulary import Vocabulary
 from ..util.options import Check, check_of
 from ..util.probabilities import MAX_TEMPERATURE, MIN_TEMPERATURE
@@ -23,8 +24,8 @@ from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
 from .constraints import Labels, SpanConstraints, constraints_of
 from .decoding import Decoding, EntityPrediction, Threshold, find_entities, span_probabilities
-from .further import FurtherTraining
-from .model import Emissions, Gold, advice_on, network_of, upstream_features
+from .emissions import Emissions, Gold, advice_on, network_of, upstream_features
+from .rehearsal import FurtherTraining
 from .scores import score_entities
 from .spans import (
     Annotation,

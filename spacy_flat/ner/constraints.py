@@ -17,7 +17,9 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..lexicon import NOT_ENTITY
-from ..text.units import HAN_RANGES, EntitySpan, Segment, Units, part_in
+from ..text.scripts import HAN_RANGES
+from ..text.segments import Segment, part_in
+from ..text.spans import EntitySpan, Units
 from ..util.arrays import Bools, Float32s, Ints
 from .semi_markov import REQUIRED
 from .spans import existing_entities, in_characters

@@ -13,12 +13,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..text.units import EntitySpan, Segment, Units, divide_segments, part_in
+from ..text.segments import Segment, divide_segments, part_in
+from ..text.spans import EntitySpan, Units
 from ..util.probabilities import best_combinations
 from .constraints import Labels, SpanConstraints, UnitRules, doc_labels, rules_of
-from .model import BatchEmissions, Emissions
+from .emissions import BatchEmissions, Emissions
+from .k_best import Labelled
 from .network import TaggingNetwork
-from .search import Labelled
 from .semi_markov import Arcs, Scores, SemiMarkovCRF
 
 MIN_PROBABILITY = 1e-3  # thresholds below find no more

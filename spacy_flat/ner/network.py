@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from ..nn.crf import CRF, Advice
+from ..nn.embeddings import EmbeddingNetwork, PretrainedEmbedding, Sizes
 from ..nn.layers import Dropout, RelativeAttention, TransformerLayer
-from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Sizes
 from .batch import Batch
 from .options import NetworkOptions
 from .tags import OUTSIDE, TagSet, TagTarget

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ..nn.crf import CRF
 from ..util.arrays import Bools, Float32s, Float64s, Ints
-from .search import BOUNDARY, OUT, Choices, Labelled, search
+from .k_best import BOUNDARY, OUT, Choices, Labelled, search
 from .tags import OUTSIDE, TagSet
 
 REQUIRED = 1e7  # log-odds of entities that must be

@@ -9,7 +9,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..errors import Errors
-from ..text.units import EntitySpan
+from ..text.spans import EntitySpan
 from ..util.arrays import Bools
 
 UNKNOWN = "unknown"  # the key of `doc.spans` for unannotated spans

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 import torch
 
 from ..util.arrays import Ints
-from .model import TorchShim
-from .network import PretrainedEmbedding, Table
+from .embeddings import PretrainedEmbedding, Table
+from .shim import TorchShim
 from .weights import distinct, is_matrix, quantise
 
 

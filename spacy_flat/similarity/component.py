@@ -16,9 +16,9 @@ from torch import Tensor
 
 from ..errors import Errors
 from ..initialise import initialise_network
-from ..nn.model import tok2vec_of
+from ..nn.shim import tok2vec_of
 from ..pipe import LabelledPipe, Scorer, setting
-from ..text import jieba  # noqa: F401 (pickles its tokenizer)
+from ..text import jieba_tokenizer  # noqa: F401 (can be pickled)
 from ..text.tok2vec import backprop_zeros, keep_vectors
 from ..util.arrays import Bools, Float32s
 from ..util.probabilities import log_softmax, with_before

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from functools import cache
 
-from ..text.units import ZERO_WIDTH, converter
+from ..text.scripts import ZERO_WIDTH, converter
 
 WITHOUT_ZERO_WIDTH = str.maketrans("", "", ZERO_WIDTH)
 _FINAL = " .。?!,、;:~"  # after NFKC

@@ -8,7 +8,8 @@ import numpy as np
 from spacy.tokens import Span
 
 from ..text.featuriser import TextFeaturiser
-from ..text.units import Simplifier, Unit
+from ..text.scripts import Simplifier
+from ..text.spans import Unit
 from ..text.vocabulary import (
     NewTable,
     Ragged,

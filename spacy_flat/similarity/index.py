@@ -16,7 +16,7 @@ from thinc.api import Model
 from thinc.backends import get_array_ops
 
 from ..errors import Errors
-from ..nn.model import tok2vec_of
+from ..nn.shim import tok2vec_of
 from ..text.featuriser import batch_by_length
 from ..util.arrays import Float32s, Ints
 from ..util.files import replacing

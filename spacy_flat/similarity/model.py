@@ -8,7 +8,7 @@ import numpy as np
 from thinc.api import Model
 from torch import Tensor
 
-from ..nn.model import make_model, shim_of, tok2vec_of
+from ..nn.shim import make_model, shim_of, tok2vec_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
 from ..text.vocabulary import Ragged, hash_words, padding
 from ..util.arrays import Float32s, Floats, Ints

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 from torch.nn.utils.parametrizations import weight_norm
 
+from ..nn.embeddings import EmbeddingNetwork, PretrainedEmbedding, Sizes
 from ..nn.layers import Dropout, Linear, linear
-from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Sizes
 from .batch import TextBatch
 from .options import RE2Options
 

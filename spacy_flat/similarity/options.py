@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..text.options import UnitOptions
-from ..text.units import Unit
+from ..text.spans import Unit
 from ..util.options import Options, option, options_factory
 
 

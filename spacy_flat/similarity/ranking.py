@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.units import UNSPACED_RANGES
+from ..text.scripts import UNSPACED_RANGES
 from ..util.arrays import Float32s, Ints
 from .equality import same_width
 

@@ -10,7 +10,9 @@ import srsly
 from spacy.tokens import Doc
 from thinc.model import Model, deserialize_attr, serialize_attr
 
-from .units import Segment, Simplifier, Unit, Units, split_texts
+from .scripts import Simplifier
+from .segments import Segment, split_texts
+from .spans import Unit, Units
 from .vocabulary import Ragged, TableVocab, hash_bigrams, hash_characters, pack, unpack
 
 Self = TypeVar("Self", bound="TextFeaturiser")

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from ..errors import Errors
 from ..util.arrays import Ints
-from .units import Segment, Unit, Units, token_ends
+from .segments import Segment
+from .spans import Unit, Units, token_ends
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.utils.dlpack import from_dlpack
 
 from ..errors import Errors
-from ..nn.model import TorchShim
 from ..nn.optimizers import PREFIX, ROW_STEPS, TorchOptimizer, as_tensor, key_of
+from ..nn.shim import TorchShim
 
 TABLES = ("mom1", "mom2", "averages")
 

@@ -18,7 +18,7 @@ from .pieces import PieceFeaturiser
 if TYPE_CHECKING:
     from spacy_transformers import FullTransformerBatch
 
-    from ..nn.encoder_shim import EncoderShim
+    from ..transformer.shim import EncoderShim
 
 TransformerModel = Model[list[Doc], "FullTransformerBatch"]
 DataModel = Model[list[Doc], list[Any]]  # of TransformerData
@@ -45,8 +45,8 @@ def build_character_transformer(
     Raises ImportError (F030) where spacy-transformers is not installed.
     """
     require_installed(*SPACY_TRANSFORMERS)
-    from ..nn.encoder_shim import EncoderShim
-    from ..nn.model import CheckedModel
+    from ..nn.shim import CheckedModel
+    from ..transformer.shim import EncoderShim
     from .network import CharacterTransformer
 
     return CheckedModel(

@@ -17,8 +17,10 @@ from spacy.tokens import Doc
 
 from ..errors import Errors
 from ..text.featuriser import TextFeaturiser
+from ..text.scripts import lower_capitals
+from ..text.segments import split_units
+from ..text.spans import Units
 from ..text.tok2vec import token_of_unit
-from ..text.units import Units, lower_capitals, split_units
 from ..text.vocabulary import group_by_cost
 from ..util.arrays import Bools, Ints
 from .options import CharacterTransformerOptions

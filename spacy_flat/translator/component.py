@@ -13,7 +13,7 @@ from thinc.api import Model
 
 from ..errors import Errors, Warnings
 from ..pipe import NetworkPipe, Scorer, setting
-from ..text.units import EntitySpan, Units
+from ..text.spans import EntitySpan, Units
 from ..util.messages import logger
 from ..util.options import Check, require, require_string
 from .decoding import BeamSearch
@@ -22,8 +22,8 @@ from .model import IdPair, batches, initialise, network_of
 from .names import NameTable, Placeholder, common_names, is_name_list
 from .placeholders import entity_names, placeholders, with_terms
 from .scores import is_scored_only, score_translations
+from .splitting import Translation, translate
 from .training import Texts, all_texts, encode, joined
-from .writing import Translation, translate
 
 DEFAULT_MODEL = """
 [model]

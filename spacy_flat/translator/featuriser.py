@@ -18,7 +18,7 @@ import numpy as np
 import srsly
 
 from ..text.featuriser import TextFeaturiser
-from ..text.units import HAN, Simplifier
+from ..text.scripts import HAN, Simplifier
 from ..text.vocabulary import TableVocab, count_characters, hash_characters, pack, unpack
 from ..util.arrays import Ints
 from .batch import END, NAMES, START, UNKNOWN

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 from thinc.api import Model
 from torch import Tensor
 
-from ..nn.model import make_model, shim_of
+from ..nn.shim import make_model, shim_of
 from ..util.arrays import Ints
 from .batch import TranslationBatch, similar_lengths
 from .decoding import BeamSearch, Hypothesis, Source, search

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..errors import Errors
-from ..text.units import Simplifier
+from ..text.scripts import Simplifier
 from ..util.files import read_text_lines
 
 COMMON_NAMES = Path(__file__).with_name("common_names.tsv")

@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..nn.embeddings import EmbeddingNetwork
 from ..nn.layers import Dropout, Linear, Positions, linear
-from ..nn.network import EmbeddingNetwork
 from ..util.arrays import Bools, Floats, Ints
 from .batch import END, NAMES, PaddedIds, TranslationBatch
 from .options import Seq2SeqOptions

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..text.units import HAN
+from ..text.scripts import HAN
 from ..util.options import require_installed
 from .names import common_table
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from spacy.util import filter_spans
 
-from ..text.units import HAN, stripped
+from ..text.scripts import HAN
+from ..text.spans import stripped
 from .featuriser import TranslationFeaturiser
 from .names import NameTable, Placeholder
 from .numbers import LATIN_LETTERS, half_width, latin_words, numbers

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from spacy.training import Example
 
-from ..text.units import Units
+from ..text.spans import Units
 from .featuriser import TranslationFeaturiser, between
 from .model import IdPair
 from .names import NameTable, Placeholder

@@ -4,7 +4,7 @@ word and entity."""
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..text.units import EntitySpan
+from ..text.spans import EntitySpan
 from .svg import Svg, box, picture, text, visible
 
 MAX_DRAWN = 500  # characters of a text

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spacy_flat.corpora.columns import Scheme, Sentence, read_columns, split_columns
 from spacy_flat.corpora.formats import ConvertOptions, Summary
-from spacy_flat.text.units import EntitySpan
+from spacy_flat.text.spans import EntitySpan
 
 SCHEMES: list[Scheme] = ["bio", "bmes", "bioes"]
 

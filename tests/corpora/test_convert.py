@@ -13,7 +13,7 @@ from spacy_flat.corpora.columns import Sentence
 from spacy_flat.corpora.convert import FORMATS, find_format
 from spacy_flat.corpora.docs import read_docs
 from spacy_flat.corpora.entities import annotated
-from spacy_flat.text.units import EntitySpan
+from spacy_flat.text.spans import EntitySpan
 
 
 def detect(folder: Path, text: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spacy_flat.corpora.columns import Sentence
 from spacy_flat.corpora.formats import Summary
 from spacy_flat.corpora.offsets import UNITS, Mention, Reading, Record, layout_of, read_offsets
-from spacy_flat.text.units import EntitySpan
+from spacy_flat.text.spans import EntitySpan
 
 TEXT, LOC = "重庆开业", [EntitySpan(0, 2, "LOC")]
 SPAN = {"start": 0, "end": 2, "label": "LOC"}

@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_flat.ner.spans import set_entities
-from spacy_flat.text.units import EntitySpan
+from spacy_flat.text.spans import EntitySpan
 
 from .conftest import GOLD, TEXTS, Copy, add_flat, blank, entities, found, marked
 

@@ -18,7 +18,8 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.constraints import SpanConstraints, rules_of
-from spacy_flat.text.units import EntitySpan, Segment, Units
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.spans import EntitySpan, Units
 
 from .conftest import NETWORK, examples_of, lexicon
 

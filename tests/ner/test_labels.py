@@ -11,14 +11,14 @@ from spacy.language import Language
 from spacy.training import Example
 
 from spacy_flat.compress.compactor import Compactor
-from spacy_flat.ner.model import network_of
+from spacy_flat.ner.emissions import network_of
 from spacy_flat.ner.network import RARE
 from spacy_flat.ner.tags import TagSet
 from spacy_flat.ner.tener.network import TENER
 from spacy_flat.ner.tener.options import TENEROptions
-from spacy_flat.nn.model import shim_of
-from spacy_flat.nn.network import Table
+from spacy_flat.nn.embeddings import Table
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.nn.shim import shim_of
 
 from .conftest import (
     GOLD,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spacy_flat.ner.constraints import SpanConstraints
 from spacy_flat.ner.semi_markov import REQUIRED, Arcs, Scores, SemiMarkovCRF
 from spacy_flat.ner.tags import TagSet
-from spacy_flat.text.units import EntitySpan
+from spacy_flat.text.spans import EntitySpan
 
 from .paths import legal_paths, spans_of
 

@@ -9,7 +9,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from spacy_flat.ner.spans import Annotation, existing_entities, gold_annotation, set_entities
-from spacy_flat.text.units import EntitySpan
+from spacy_flat.text.spans import EntitySpan
 
 VOCAB = Vocab()
 

@@ -12,7 +12,7 @@ from learning import settle
 from spacy.language import Language
 from spacy.training import Example
 
-from spacy_flat.ner.model import network_of
+from spacy_flat.ner.emissions import network_of
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import (

@@ -5,11 +5,12 @@ import pytest
 from spacy.language import Language
 from spacy.training import Example
 
-from spacy_flat.ner.model import Gold
+from spacy_flat.ner.emissions import Gold
 from spacy_flat.ner.spans import Annotation
 from spacy_flat.ner.tags import TagSet
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.text.units import EntitySpan, Segment, Units
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.spans import EntitySpan, Units
 
 from .conftest import Copy, char_example, flat
 

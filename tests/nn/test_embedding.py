@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from spacy_flat.nn import weights
-from spacy_flat.nn.network import PretrainedEmbedding, Table
+from spacy_flat.nn.embeddings import PretrainedEmbedding, Table
 
 KEYS = torch.tensor([2, 5])
 VECTORS = torch.tensor([[0.1, -0.2, 0.3], [1.0, 2.0, -3.0]])

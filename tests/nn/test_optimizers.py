@@ -14,8 +14,8 @@ from thinc.api import SGD as StockSGD  # noqa: N811
 from thinc.api import Adam, Linear, Optimizer, registry
 from torch import Tensor, nn
 
-from spacy_flat.nn.model import TorchShim
 from spacy_flat.nn.optimizers import PREFIX, SGD, AdamW, TorchOptimizer, warmup
+from spacy_flat.nn.shim import TorchShim
 
 ROWS, WIDTH = 6, 3
 

@@ -9,10 +9,10 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from spacy_flat.nn import network, weights
+from spacy_flat.nn import embeddings, weights
 from spacy_flat.nn.compact import rounded
-from spacy_flat.nn.model import TorchShim
 from spacy_flat.nn.optimizers import SGD
+from spacy_flat.nn.shim import TorchShim
 
 
 class Net(nn.Module):
@@ -150,10 +150,10 @@ def test_sizes_are_checked_before_anything_is_allocated(rows: Any) -> None:
 
 def test_random_vectors_of_a_wrong_width_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     def build(config: dict[str, Any]) -> nn.Module:
-        return network.PretrainedEmbedding(network.Table(3, 3, config["width"], unknown=1.0))
+        return embeddings.PretrainedEmbedding(embeddings.Table(3, 3, config["width"], unknown=1.0))
 
     data = weights.to_bytes(build({"width": 4}), {"width": 2000})
-    monkeypatch.setattr(network, "oov_vectors", None)
+    monkeypatch.setattr(embeddings, "oov_vectors", None)
     with pytest.raises(ValueError, match="F201"):
         TorchShim(build).from_bytes(data)
 

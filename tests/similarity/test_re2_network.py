@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import gelu
 
+from spacy_flat.nn.embeddings import Sizes, Table
 from spacy_flat.nn.layers import Dropout
-from spacy_flat.nn.network import Sizes, Table
 from spacy_flat.similarity import network as module
 from spacy_flat.similarity.batch import TextBatch
 from spacy_flat.similarity.network import RE2, Block

@@ -7,14 +7,8 @@ import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spacy_flat.text.units import (
-    EntitySpan,
-    Segment,
-    Units,
-    divide_segments,
-    split_texts,
-    split_units,
-)
+from spacy_flat.text.segments import Segment, divide_segments, split_texts, split_units
+from spacy_flat.text.spans import EntitySpan, Units
 
 texts = st.text(alphabet="中国a。！，”\n ", max_size=120)
 limits = st.integers(1, 30).flatmap(

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.text.units import Simplifier
+from spacy_flat.text.scripts import Simplifier
 
 SIMPLE = ["王芳去了重庆，看见台湾的电车。", "乾隆去了"]
 

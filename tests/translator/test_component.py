@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import fix_random_seed
 
-from spacy_flat.text.units import HAN
+from spacy_flat.text.scripts import HAN
 
 from .conftest import NAMES, Copy, add, blank, examples_of, translator, with_ents
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.util import registry
 
-from spacy_flat.text.units import Simplifier
+from spacy_flat.text.scripts import Simplifier
 from spacy_flat.translator.names import NameTable, Placeholder, common_names
 from spacy_flat.translator.pinyin import in_english
 from spacy_flat.translator.placeholders import entity_names

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 
 from spacy_flat.translator.names import Placeholder
 from spacy_flat.translator.numbers import numbers, value
-from spacy_flat.translator.writing import Translation, with_names
+from spacy_flat.translator.splitting import Translation, with_names
 
 from .conftest import make, translator
 

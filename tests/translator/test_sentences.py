@@ -11,7 +11,7 @@ from spacy_flat.translator.featuriser import TranslationFeaturiser
 from spacy_flat.translator.names import Placeholder
 from spacy_flat.translator.options import TranslationOptions
 from spacy_flat.translator.placeholders import placeholders
-from spacy_flat.translator.writing import split
+from spacy_flat.translator.splitting import split
 
 KNOWN = "我们喜欢茶书他说王芳雅虎公司。！？，、；!?，“”』）)"
 NO_NAMES: tuple[Placeholder, ...] = ()

@@ -21,7 +21,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 from torch import Tensor
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from spacy_flat.text.units import simplified_pairs
+from spacy_flat.text.scripts import simplified_pairs
 from spacy_flat.util.files import read_text_lines
 from spacy_flat.vectors import read_vectors
 

@@ -31,7 +31,7 @@ from spacy.vocab import Vocab
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, normalize
 
-from spacy_flat.nn.model import shim_of
+from spacy_flat.nn.shim import shim_of
 from spacy_flat.similarity.model import network_of
 from spacy_flat.similarity.network import Texts
 from spacy_flat.similarity.pairs import SAME, SEPARATOR, SIMILARITY, join_pair

@@ -13,7 +13,7 @@ from ...errors import Errors
 from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
 from ...pipe import Scorer, setting
-from ...text.units import EntitySpan, Units
+from ...text.spans import EntitySpan, Units
 from ...text.vocabulary import Vocabulary
 from ...util.messages import logger
 from ...vectors import VectorSource

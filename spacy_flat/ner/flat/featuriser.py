@@ -16,7 +16,9 @@ from ...errors import Warnings
 from ...lexicon import NOT_ENTITY, Lexicon
 from ...lexicon.snapshot import N_BANDS
 from ...text.featuriser import SegmentFeaturiser
-from ...text.units import EntitySpan, Segment, Simplifier, Units
+from ...text.scripts import Simplifier
+from ...text.segments import Segment
+from ...text.spans import EntitySpan, Units
 from ...text.vocabulary import (
     NewTable,
     Ragged,

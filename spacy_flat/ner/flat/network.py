@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ...nn.embeddings import PretrainedEmbedding, Version, version_of
 from ...nn.layers import Dropout, Positions, Relation
-from ...nn.network import PretrainedEmbedding, Version, version_of
 from ...util.arrays import Ints
 from ..batch import LatticeBatch
 from ..network import TaggingNetwork, TaggingSizes, make_layer

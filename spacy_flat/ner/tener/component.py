@@ -8,9 +8,9 @@ from spacy.training import Example
 from thinc.api import Model
 
 from ...errors import Errors
-from ...nn.model import tok2vec_of
+from ...nn.shim import tok2vec_of
 from ...pipe import Scorer
-from ...text.units import Units
+from ...text.spans import Units
 from ...text.vocabulary import Vocabulary
 from ...vectors import VectorSource, check_unused
 from ..component import ASSIGNS, SCORE_WEIGHTS, SCORER, CRFEntityRecognizer

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...text.featuriser import SegmentFeaturiser
-from ...text.units import Segment, Simplifier, Unit, Units
+from ...text.scripts import Simplifier
+from ...text.segments import Segment
+from ...text.spans import Unit, Units
 from ...text.vocabulary import NewTable, Ragged, TableVocab, Vocabulary, group_by_cost, hash_words
 from ...util.arrays import Ints
 from ...vectors import VectorSource

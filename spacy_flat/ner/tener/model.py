@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from ...nn.model import make_model
+from ...nn.shim import make_model
 from ...text.tok2vec import Tok2Vec
-from ..model import TaggingModel, predict
+from ..emissions import TaggingModel, predict
 from .featuriser import SequenceFeaturiser
 from .network import TENER
 from .options import SequenceOptions, TENEROptions

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from ...nn.embeddings import PretrainedEmbedding
 from ...nn.layers import Dropout, Positions, Relation
-from ...nn.network import PretrainedEmbedding
 from ..batch import CharBatch, WordBatch
 from ..network import TaggingNetwork, TaggingSizes, make_layer
 from .options import CHAR_HEADS, TENEROptions

@@ -13,7 +13,8 @@ from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.batch import LatticeBatch
 from spacy_flat.ner.flat.featuriser import N_BANDS, LatticeFeaturiser, build_vocabulary
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.text.units import Segment, Units
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.spans import Units
 from spacy_flat.text.vocabulary import TableVocab
 
 WORDS = [

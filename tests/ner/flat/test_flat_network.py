@@ -8,7 +8,7 @@ from direct import DirectFLAT
 from spacy_flat.ner.batch import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT, FLATSizes
 from spacy_flat.ner.flat.options import FLATOptions
-from spacy_flat.nn.network import Table
+from spacy_flat.nn.embeddings import Table
 
 QUIET = {f"{name}_dropout": 0.0 for name in ("embed", "lattice", "output", "ff", "key", "word")}
 SIZES = FLATSizes(

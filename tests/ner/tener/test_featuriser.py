@@ -22,7 +22,8 @@ from spacy_flat.ner.tener.featuriser import (
     case_of,
 )
 from spacy_flat.ner.tener.options import SequenceOptions
-from spacy_flat.text.units import Segment, Units
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.spans import Units
 from spacy_flat.text.vocabulary import Vocabulary
 from spacy_flat.vectors import TextVectors
 

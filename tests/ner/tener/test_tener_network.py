@@ -12,8 +12,8 @@ from spacy_flat.ner.batch import CharBatch, WordBatch
 from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.network import N_CASES, TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
+from spacy_flat.nn.embeddings import Table
 from spacy_flat.nn.layers import RelativeAttention, sinusoids
-from spacy_flat.nn.network import Table
 
 QUIET = {f"{name}_dropout": 0.0 for name in ("embed", "output", "ff", "key")}
 CHARS = TENERSizes(["PER", "LOC"], chars=Table(30, 25, 6), bigrams=Table(40, 30, 5))

@@ -8,9 +8,9 @@ import pytest
 import torch
 from thinc.api import Adam
 
-from spacy_flat.nn.encoder_shim import EncoderShim
 from spacy_flat.nn.optimizers import SGD
 from spacy_flat.transformer.options import CharacterTransformerOptions
+from spacy_flat.transformer.shim import EncoderShim
 
 
 def build(config: dict[str, Any]) -> torch.nn.Module:

@@ -15,11 +15,11 @@ from spacy.tokens import Doc
 
 from ..errors import Errors, Warnings
 from ..initialise import extend
-from ..nn.model import shim_of, shims_of, tok2vec_of
 from ..nn.optimizers import AdamW
+from ..nn.shim import shim_of, shims_of, tok2vec_of
+from ..text.spans import EntitySpan
 from ..text.tok2vec import is_awaited
-from ..text.units import EntitySpan
-from .model import network_of
+from .emissions import network_of
 from .spans import Annotation
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from torch import nn
 
 from ..errors import Errors
 from . import weights
-from .network import Version, version_of
+from .embeddings import Version, version_of
 from .optimizers import averages_of, update_network
 
 InT = TypeVar("InT")

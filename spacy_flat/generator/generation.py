@@ -5,7 +5,7 @@ Shapes: N texts, K keys.
 
 import numpy as np
 
-from ..nn.model import shim_of
+from ..nn.shim import shim_of
 from ..util.arrays import Floats, Ints
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_flat.text.units import EntitySpan, Units, lower_capitals, token_ends
+from spacy_flat.text.scripts import lower_capitals
+from spacy_flat.text.spans import EntitySpan, Units, token_ends
 
 VOCAB = Vocab()
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..text.units import Units, stripped
+from ..text.spans import Units, stripped
 from .decoding import BeamSearch, Source
 from .featuriser import Stretches, TranslationFeaturiser, between
 from .model import Seq2SeqModel, featuriser_of, generate

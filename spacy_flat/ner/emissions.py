@@ -13,10 +13,11 @@ from thinc.api import Model
 from torch import Tensor
 
 from ..nn.crf import Advice
-from ..nn.model import shim_of, tok2vec_of
+from ..nn.shim import shim_of, tok2vec_of
 from ..text.featuriser import SegmentFeaturiser
+from ..text.segments import Segment, part_in, spans_in
+from ..text.spans import EntitySpan, Units
 from ..text.tok2vec import Tok2VecFeatures
-from ..text.units import EntitySpan, Segment, Units, part_in, spans_in
 from ..util.arrays import Bools
 from .batch import Batch
 from .network import TaggingNetwork

@@ -6,8 +6,8 @@ from typing import Any
 from thinc.api import Optimizer
 from torch import Tensor
 
-from .model import TorchShim
-from .optimizers import UPSTREAM, update_network
+from ..nn.optimizers import UPSTREAM, update_network
+from ..nn.shim import TorchShim
 
 
 class EncoderShim(TorchShim):
