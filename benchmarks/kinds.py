@@ -107,7 +107,7 @@ def read_texts(path: Path) -> list[Text]:
     records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     parsed = [(record["kind"], *parse(record)) for record in records]
     return [
-        Text(text, kind, [EntitySpan(each.start, each.end, each.label) for each in mentions])
+        Text(text, kind, [EntitySpan(m.start, m.end + m.inclusive, m.label) for m in mentions])
         for kind, text, mentions in parsed
     ]
 

@@ -21,9 +21,16 @@ def test_every_program_can_be_imported(path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("path", KINDS, ids=lambda path: path.parent.name)
-def test_entities_are_where_they_say(path: Path) -> None:
-    for line in path.read_text("utf-8").splitlines():
+def test_entities_are_where_they_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    texts = runpy.run_path(str(ROOT / "benchmarks/kinds.py"))["read_texts"](path)
+    for text, line in zip(texts, path.read_text("utf-8").splitlines(), strict=True):
         record, taken = json.loads(line), set()
+        assert text.text == record["text"]
+        read = sorted(text.text[each.start : each.end] for each in text.entities)
+        assert read == sorted(
+            name for own in record["label"].values() for name, at in own.items() for _ in at
+        )
         for surface, spans in (pair for own in record["label"].values() for pair in own.items()):
             for start, last in spans:
                 assert record["text"][start : last + 1] == surface == surface.strip()
