@@ -105,7 +105,7 @@ class Errors:
     F240 = "[F240] The weights are not numbers (NaN). Training has diverged, or the weights are damaged: load an earlier state, and train with a lower learning rate or gradient clipping."
     F241 = "[F241] {name} listens to a shared component. With raw texts, freeze that one ([training] needs frozen_components and annotating_components) and call nlp.update; or replace the listener."
     F242 = "[F242] {name}: unannotated_labels has {label!r}, which is not among the labels {labels}. Correct or delete it."
-    F243 = "[F243] {name}: the tutor's labels {labels} must be the first of the component's, {known}, and its tables as large."
+    F243 = "[F243] {name}: the teacher's labels {labels} must be the first of the component's, {known}, and its tables as large."
 
     # F30x, F31x: components
     F301 = "[F301] Can't initialise {name!r}: the training examples have no entities. Check the training corpus, or set [initialize.components.{name}.labels]."

@@ -50,7 +50,7 @@ class Lexicon:
         self, entries: Iterable[Entry] = (), *, ignore_case: bool = True, simplified: str = ""
     ) -> None:
         self._lock = Lock()
-        self._advised: Sequence[str] | None = None  # types, if no others may be added
+        self._usual: Sequence[str] | None = None  # types, if no others may be added
         self._labels: Sequence[str] = ()
         empty = Snapshot(ignore_case, Simplifier(simplified))
         self._snapshot = empty.filled(map(_checked, entries))
@@ -187,7 +187,7 @@ class Lexicon:
     ) -> tuple[Sequence[Entry], ListReport]:
         self._check_types([type])
         # A type of one letter may well be the end of a word.
-        types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
+        types = [name for name in (*(self._usual or ()), NOT_ENTITY) if len(name) > 1]
         found = read_words(path, type=type, trust=_trust(trust), known_types=types, strict=strict)
         entries, snapshot = found.entries, self._snapshot
         report = ListReport(path, len(entries), damaged=found.damaged)
@@ -228,12 +228,12 @@ class Lexicon:
             self._snapshot = replace(self._snapshot, type_names=names)
         return [names.index(type) for type in types]
 
-    def close_types(self, advised: Sequence[str], labels: Sequence[str] = ()) -> None:
-        """Make `add` and `update` reject new types, except the advised ones, which the error lists.
+    def close_types(self, usual: Sequence[str], labels: Sequence[str] = ()) -> None:
+        """Make `add` and `update` reject new types, except the usual ones, which the error lists.
 
         labels: types that are labels of the component.
         """
-        self._advised, self._labels = advised, labels
+        self._usual, self._labels = usual, labels
 
     def simplify(self, simplifier: Simplifier) -> None:
         """From now on, find words in simplified characters in traditional ones, too."""
@@ -293,7 +293,7 @@ class Lexicon:
 
     def _is_label(self, type: str) -> bool:
         """Whether words of a type can have a trust."""
-        return bool(type) if self._advised is None else type in (*self._labels, NOT_ENTITY)
+        return bool(type) if self._usual is None else type in (*self._labels, NOT_ENTITY)
 
     def _check_trusts(self, entries: Iterable[Entry]) -> None:
         bare = [each.word for each in entries if each.trust > 0 and not self._is_label(each.type)]
@@ -302,13 +302,13 @@ class Lexicon:
 
     def _check_types(self, types: Sequence[str]) -> None:
         for type in self._unknown_types(_strings(types)):
-            known = ", ".join(map(repr, (*(self._advised or ()), NOT_ENTITY)))
+            known = ", ".join(map(repr, (*(self._usual or ()), NOT_ENTITY)))
             raise ValueError(Errors.F044.format(type=type, known=known))
 
     def _unknown_types(self, types: Iterable[str]) -> list[str]:
-        if self._advised is None:
+        if self._usual is None:
             return []
-        known = {*self._snapshot.type_names, *self._advised, NOT_ENTITY}
+        known = {*self._snapshot.type_names, *self._usual, NOT_ENTITY}
         return [type for type in dict.fromkeys(types) if type not in known]
 
 

@@ -24,7 +24,7 @@ from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
 from .constraints import Labels, SpanConstraints, constraints_of
 from .decoding import Decoding, EntityPrediction, Threshold, find_entities, span_probabilities
-from .emissions import Emissions, Gold, advice_on, network_of, upstream_features
+from .emissions import Emissions, Gold, network_of, teacher_scores, upstream_features
 from .rehearsal import FurtherTraining
 from .scores import score_entities
 from .spans import (
@@ -115,7 +115,7 @@ class CRFEntityRecognizer(LabelledPipe):
     @property
     def _rehearsal_model(self) -> Any:
         """What `nlp.resume_training` sets."""
-        return self._further.tutor
+        return self._further.teacher
 
     @_rehearsal_model.setter
     def _rehearsal_model(self, model: Any) -> None:
@@ -271,7 +271,7 @@ class CRFEntityRecognizer(LabelledPipe):
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.rehearse")
-        if self._further.tutor is None:
+        if self._further.teacher is None:
             return losses
         self.require_initialised()
         if (tok2vec := tok2vec_of(self.model)) and listeners(tok2vec):
@@ -287,32 +287,32 @@ class CRFEntityRecognizer(LabelledPipe):
     def _learn(
         self, docs: list[Doc], known: list[Annotation], drop: float, losses: dict[str, float]
     ) -> bool:
-        """Learn what is known, and the rest from the tutor if there is one; or added labels alone,
-        which raw texts don't have. Returns False if there is nothing to learn from."""
+        """Learn what is known, and the rest from the teacher if there is one; or added labels
+        alone, which raw texts don't have. Returns False if there is nothing to learn from."""
         featuriser, network, further = self.featuriser, network_of(self.model), self._further
         n_raw = sum(each.is_of_raw_text(doc.text) for each, doc in zip(known, docs, strict=True))
-        is_new, tutor = further.learns_alone(), further.tutor_of(docs, n_raw)
+        is_new, teacher = further.learns_alone(), further.teacher_of(docs, n_raw)
         if is_new:
-            tutor, known = None, list(map(further.known_of, docs, known))
+            teacher, known = None, list(map(further.known_of, docs, known))
         texts, segments = featuriser.read(docs)
-        gold = Gold.of(known, texts, segments, network.tags, tutor is not None)
-        further.count_update(known, keeps_old=bool(n_raw and (is_new or tutor)))
+        gold = Gold.of(known, texts, segments, network.tags, teacher is not None)
+        further.count_update(known, keeps_old=bool(n_raw and (is_new or teacher)))
         if not gold.n_known:
             backprop_zeros(tok2vec_of(self.model), docs)
             return False
         set_dropout_rate(self.model, drop)
         scale = self.loss_scale(gold.n_known)
         upstream = upstream_features(self.model, docs, texts, True)
-        heard = upstream  # by the tutor, which shares a component that both listen to
-        if tutor and (tok2vec := tok2vec_of(tutor)) and not listeners(tok2vec):
-            heard = upstream_features(tutor, docs, texts, False)
+        heard = upstream  # by the teacher, which shares a component that both listen to
+        if teacher and (tok2vec := tok2vec_of(teacher)) and not listeners(tok2vec):
+            heard = upstream_features(teacher, docs, texts, False)
         with self.shim.training():
             for batch in featuriser.batches(texts, segments, is_train=True):
                 vectors = upstream.of(batch.segments) if upstream else None
                 target = gold.target(batch)
                 scores = network.training_scores(batch, vectors)
-                advice = advice_on(batch, target, tutor, heard) if tutor else None
-                loss = network.loss(scores, target, advice)
+                given = teacher_scores(batch, target, teacher, heard) if teacher else None
+                loss = network.loss(scores, target, given)
                 self.backward(loss * scale, losses)
         if is_new:
             backprop_zeros(tok2vec_of(self.model), docs)
@@ -338,7 +338,7 @@ class CRFEntityRecognizer(LabelledPipe):
         self._further.extend(labels)
 
     def rehearse_with(self, model: Any) -> None:
-        """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. From
+        """Let a model be the teacher of updates and rehearsals, as `nlp.resume_training` does. From
         then on it belongs to the component, whose other labels were added since and are learnt
         alone, those of a branch all together. Raises ValueError (F243) unless its labels are the
         component's first ones, and its tables as large."""

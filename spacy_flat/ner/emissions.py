@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from torch import Tensor
 
-from ..nn.crf import Advice
+from ..nn.crf import TeacherScores
 from ..nn.shim import shim_of, tok2vec_of
 from ..text.featuriser import SegmentFeaturiser
 from ..text.segments import Segment, part_in, spans_in
@@ -85,7 +85,7 @@ class Gold:
 
     allowed: Mapping[Segment, Bools]
     n_known: int
-    taught: bool = False
+    has_teacher: bool = False
 
     @classmethod
     def of(
@@ -94,9 +94,9 @@ class Gold:
         texts: Sequence[Units],
         segments: Sequence[Segment],
         tags: TagSet,
-        taught: bool = False,
+        has_teacher: bool = False,
     ) -> "Gold":
-        """From the annotation of each text's characters. taught: a tutor knows the rest.
+        """From the annotation of each text's characters. has_teacher: a teacher knows the rest.
 
         Raises ValueError (F233) for a label that has no tags.
         """
@@ -109,8 +109,8 @@ class Gold:
             segment: _within(segment, spans[segment.text], tables[segment.text])
             for segment in segments
         }
-        n_known = sum(taught or not each.all() for each in allowed.values())
-        return cls(allowed, n_known, taught)
+        n_known = sum(has_teacher or not each.all() for each in allowed.values())
+        return cls(allowed, n_known, has_teacher)
 
     def target(self, batch: Batch) -> TagTarget:
         """The tags of a batch. The loss is the mean over all `n_known` segments."""
@@ -119,20 +119,20 @@ class Gold:
         allowed = np.zeros(size, dtype=np.bool_)
         for row, table in enumerate(tables):
             allowed[row, : len(table)] = table
-        known = np.array([self.taught or not table.all() for table in tables])
+        known = np.array([self.has_teacher or not table.all() for table in tables])
         return TagTarget(allowed, batch.n_units, (known / max(1, self.n_known)).astype(np.float32))
 
 
-def advice_on(
-    batch: Batch, target: TagTarget, tutor: TaggingModel, upstream: Tok2VecFeatures | None
-) -> Advice | None:
-    """A tutor's scores of a batch, or None if the target leaves no tag open."""
+def teacher_scores(
+    batch: Batch, target: TagTarget, teacher: TaggingModel, upstream: Tok2VecFeatures | None
+) -> TeacherScores | None:
+    """A teacher's scores of a batch, or None if the target leaves no tag open."""
     inside = np.arange(target.allowed.shape[1]) < target.lengths[:, None]
     if (target.allowed.sum(2) == 1)[inside].all():
         return None
-    with shim_of(tutor).predicting():
-        scores = network_of(tutor)(batch, upstream.of(batch.segments) if upstream else None)
-    return Advice(network_of(tutor).crf, scores)
+    with shim_of(teacher).predicting():
+        scores = network_of(teacher)(batch, upstream.of(batch.segments) if upstream else None)
+    return TeacherScores(network_of(teacher).crf, scores)
 
 
 def _within(segment: Segment, spans: Sequence[EntitySpan], allowed: Bools) -> Bools:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..nn.crf import CRF, Advice
+from ..nn.crf import CRF, TeacherScores
 from ..nn.embeddings import EmbeddingNetwork, PretrainedEmbedding, Sizes
 from ..nn.layers import Dropout, RelativeAttention, TransformerLayer
 from .batch import Batch
@@ -124,19 +124,22 @@ class TaggingNetwork(EmbeddingNetwork):
         crf.transitions[first:] = crf.transitions[OUTSIDE]
         crf.transitions[:, first:] = crf.transitions[:, OUTSIDE, None]
 
-    def loss(self, scores: Tensor, target: TagTarget, advice: Advice | None = None) -> Tensor:
+    def loss(
+        self, scores: Tensor, target: TagTarget, teacher: TeacherScores | None = None
+    ) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights.
 
         scores: [B, C, K], or [2B, C, K] of the batch twice, with other dropouts. The loss is then
             half of that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
-        advice: a CRF and emissions [B, C, K] that know how probable is what the target leaves open.
+        teacher: a CRF and emissions [B, C, K] that say how probable is what the target leaves
+            open.
         """
         allowed, lengths, weights = map(self.to_tensor, target)
         n = len(scores) // len(lengths)
-        if advice is not None:
-            advice = advice._replace(emissions=advice.emissions.repeat(n, 1, 1))
+        if teacher is not None:
+            teacher = teacher._replace(emissions=teacher.emissions.repeat(n, 1, 1))
         likelihoods, marginals = self.crf.likelihood_and_marginals(
-            scores, allowed.repeat(n, 1, 1), lengths.repeat(n), advice
+            scores, allowed.repeat(n, 1, 1), lengths.repeat(n), teacher
         )
         losses = -likelihoods.view(n, -1).mean(0)
         if n == 2:

@@ -1,8 +1,8 @@
-"""How a trained recogniser is trained further: by its tutor, and by branches of its network.
+"""How a trained recogniser is trained further: by its teacher, and by branches of its network.
 
-The tutor is the model that `nlp.resume_training` copies. Labels that are added after it have a
+The teacher is the model that `nlp.resume_training` copies. Labels that are added after it have a
 branch of the network (see `ner/network.py`), which alone is trained: neither the rest of it nor a
-tok2vec of its own is stepped. A shared one that isn't frozen is spaCy's to step (W310). The tutor
+tok2vec of its own is stepped. A shared one that isn't frozen is spaCy's to step (W310). The teacher
 teaches the other labels what it finds in raw texts, and in what the annotation leaves open.
 """
 
@@ -31,13 +31,13 @@ MANY = 10  # updates, after which the network has begun to forget
 class FurtherTraining:
     """The state of a component's further training. `initialize` discards it.
 
-    tutor: the model as it was. It belongs to the component, and shares with it what training
+    teacher: the model as it was. It belongs to the component, and shares with it what training
         doesn't change.
     """
 
     def __init__(self, pipe: "CRFEntityRecognizer") -> None:
         self.pipe = pipe
-        self.tutor: Any = None
+        self.teacher: Any = None
         self.optimizer = AdamW(weight_decay=0.0)  # of rehearsals
         self._n_old: int | None = None  # labels older than the added ones; None: all are old
         self._updates_alone = math.inf  # with entities of added labels only; inf: others, too
@@ -46,21 +46,21 @@ class FurtherTraining:
 
     @property
     def added(self) -> tuple[str, ...]:
-        """The labels that have been added since there is a tutor."""
+        """The labels that have been added since there is a teacher."""
         return () if self._n_old is None else self.pipe.known_labels[self._n_old :]
 
-    def begin(self, tutor: Any, n_old: int | None = None) -> None:
-        """Train with this tutor from now on, or with none.
+    def begin(self, teacher: Any, n_old: int | None = None) -> None:
+        """Train with this teacher from now on, or with none.
 
         n_old: number of labels that are not to be learnt. By default all labels, except added ones
             that no update has seen yet.
         """
         pipe = self.pipe
-        if tutor is not None and pipe.is_initialised:
+        if teacher is not None and pipe.is_initialised:
             buffers = dict(network_of(pipe.model).named_buffers())
-            network_of(tutor).load_state_dict(buffers, strict=False, assign=True)
-            tutor.attrs["featuriser"] = pipe.featuriser
-        self.tutor = tutor
+            network_of(teacher).load_state_dict(buffers, strict=False, assign=True)
+            teacher.attrs["featuriser"] = pipe.featuriser
+        self.teacher = teacher
         if n_old is not None:
             self._n_old, self._updates_alone = n_old, 0
         elif self._updates_alone != 0:
@@ -83,12 +83,12 @@ class FurtherTraining:
     # Branches
 
     def extend(self, labels: Sequence[str]) -> None:
-        """Add the new ones among labels, which are improbable until they are learnt. With a tutor,
-        let them have a branch of the network, which alone is trained."""
+        """Add the new ones among labels, which are improbable until they are learnt. With a
+        teacher, let them have a branch of the network, which alone is trained."""
         model, n_before = self.pipe.model, len(self.pipe.known_labels)
         starts, has_new = [*network_of(model).starts], len(labels) > n_before
         n_old = n_before if has_new and self._n_old is None else self._n_old
-        is_alone = self.tutor is not None and n_old is not None
+        is_alone = self.teacher is not None and n_old is not None
         branches_off = n_old not in (None, *starts) and (is_alone or bool(has_new and starts))
         if n_old is not None and branches_off:
             starts.append(n_old)
@@ -106,7 +106,7 @@ class FurtherTraining:
         """Whether only added labels are learnt. A network that was copied or loaded meanwhile is
         told so."""
         network = network_of(self.pipe.model)
-        is_alone = self.tutor is not None and self._n_old is not None
+        is_alone = self.teacher is not None and self._n_old is not None
         if network.trains_last_branch != is_alone:
             network.train_last_branch(is_alone)
         return is_alone
@@ -118,24 +118,24 @@ class FurtherTraining:
         old = self.pipe.known_labels[: self._n_old]
         return Annotation([], [EntitySpan(0, len(doc.text), label) for label in old])
 
-    # The tutor
+    # The teacher
 
-    def tutor_of(self, docs: list[Doc], n_raw: int) -> Any:
-        """The tutor, if it can advise on the Docs of a batch. Raises ValueError (F241) if it can't,
+    def teacher_of(self, docs: list[Doc], n_raw: int) -> Any:
+        """The teacher, if it can score the Docs of a batch. Raises ValueError (F241) if it can't,
         although most of them are raw; warns (W310) once if old labels' scores won't stay."""
-        if (tutor := self.tutor) is None:
+        if (teacher := self.teacher) is None:
             return None
         own = self.pipe.model
-        if shim_of(tutor).device != shim_of(own).device:
-            for each, shim in zip(shims_of(own), shims_of(tutor), strict=True):
+        if shim_of(teacher).device != shim_of(own).device:
+            for each, shim in zip(shims_of(own), shims_of(teacher), strict=True):
                 shim.module.to(each.device)
         if (tok2vec := tok2vec_of(own)) and is_awaited(tok2vec, docs):
             if 2 * n_raw > len(docs):  # annotated corpora may have a few
                 raise ValueError(Errors.F241.format(name=self.pipe.name))
             if self.learns_alone():
                 self._warn(Warnings.W310, {*self.added})
-            return None  # its advice is wrong once these vectors change
-        return tutor
+            return None  # its scores are wrong once these vectors change
+        return teacher
 
     # Warnings
 

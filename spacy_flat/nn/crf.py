@@ -57,7 +57,11 @@ class CRF(nn.Module):
             self.register_buffer(name, torch.tensor(mask, dtype=torch.bool), persistent=False)
 
     def likelihood_and_marginals(
-        self, emissions: Tensor, allowed: Tensor, lengths: Tensor, advice: Advice | None = None
+        self,
+        emissions: Tensor,
+        allowed: Tensor,
+        lengths: Tensor,
+        teacher: TeacherScores | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Log-probability [B] of what is known of the tags, given emissions [B, C, K]; and from the
         same computation, without a gradient, the probability [B, C, K] (float64) of each tag at
@@ -70,7 +74,7 @@ class CRF(nn.Module):
             annotated sequence (Tsuboi et al., 2008, equation 3; Bellare and McCallum, 2007): 0
             where all are allowed.
         lengths: int64 [B]. A length of 0 gives 0.
-        advice: says how probable each of the allowed sequences is. Where several are allowed, the
+        teacher: says how probable each of the allowed sequences is. Where several are allowed, the
             likelihood is then the negative Kullback-Leibler divergence of this CRF from it.
 
         An emission of -inf makes its tag impossible at that unit. The likelihood is float32, or
@@ -81,7 +85,7 @@ class CRF(nn.Module):
         emissions, allowed, lengths = _where_exact(emissions, allowed, lengths)
         scores = self._scores(emissions, lengths)
         log_partition, unary = _log_partition(scores)
-        likelihood = self._agreeing(scores, allowed, advice) - log_partition
+        likelihood = self._agreeing(scores, allowed, teacher) - log_partition
         return likelihood.to(dtype).to(device), unary[:-1, :, :-1].transpose(0, 1)
 
     def divergence(self, both: Tensor, marginals: Tensor) -> Tensor:
@@ -124,9 +128,9 @@ class CRF(nn.Module):
         with_ends = torch.cat((transitions, ends[:, None]), 1)
         return torch.cat((with_ends, stop)), functional.pad(starts, (0, 1))
 
-    def _agreeing(self, scores: _Scores, allowed: Tensor, advice: Advice | None) -> Tensor:
+    def _agreeing(self, scores: _Scores, allowed: Tensor, teacher: TeacherScores | None) -> Tensor:
         """Log-sum [B] of the scores of the legal paths of allowed tags; -inf if there is none. With
-        advice, its lower bound for the tutor's distribution of them.
+        a teacher, its lower bound for the teacher's distribution of them.
 
         Rows with a single path, the usual ones, need no recursion.
         """
@@ -139,18 +143,18 @@ class CRF(nn.Module):
             return single
         some = functional.pad(allowed[rows].transpose(0, 1), (0, 1, 0, 0, 0, 1), value=True)
         own = scores._replace(emissions=scores.emissions[:, rows].masked_fill(~some, -math.inf))
-        if advice is None:
+        if teacher is None:
             return single.index_copy(0, rows, _log_partition(own)[0])
         with torch.no_grad():
-            lengths, emissions = inside.sum(0)[rows], _where_exact(advice.emissions)[0][rows]
-            wanted = advice.crf._scores(emissions, lengths)
+            lengths, emissions = inside.sum(0)[rows], _where_exact(teacher.emissions)[0][rows]
+            wanted = teacher.crf._scores(emissions, lengths)
             wanted = wanted._replace(emissions=wanted.emissions.masked_fill(~some, -math.inf))
             known = _posterior(wanted)
         bound = known.log_partition + known.mean_score(own) - known.mean_score(wanted)
         return single.index_copy(0, rows, bound)
 
 
-class Advice(NamedTuple):
+class TeacherScores(NamedTuple):
     """A CRF that knows what annotation leaves open, and its emissions [B, C, K]."""
 
     crf: CRF

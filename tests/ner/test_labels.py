@@ -73,7 +73,7 @@ def test_label_added_to_a_trained_network(trained: Language, copy_of: Copy) -> N
 @pytest.mark.parametrize("way", ["alone", "rehearsed", "mixed"])
 def test_old_labels_beside_new_ones(way: str, trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained)
-    assert nlp.rehearse(examples_of(nlp)) == {"flat_ner": 0.0}  # without a tutor
+    assert nlp.rehearse(examples_of(nlp)) == {"flat_ner": 0.0}  # without a teacher
     optimizer = nlp.resume_training(sgd=AdamW(0.02))
     raw = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in TEXTS]
     assert nlp.rehearse(examples_of(nlp))["flat_ner"] == pytest.approx(0, abs=1e-4)
@@ -88,7 +88,7 @@ def test_old_labels_beside_new_ones(way: str, trained: Language, copy_of: Copy) 
     assert (found(nlp) == GOLD) == (way != "alone")
     assert ["W307" in str(each.message) for each in caught] == [True] * (way == "alone")
     nlp.from_bytes(nlp.to_bytes())
-    assert nlp.rehearse(raw) == {"flat_ner": 0.0}  # the tutor was another network's
+    assert nlp.rehearse(raw) == {"flat_ner": 0.0}  # the teacher was another network's
 
 
 NEW = ["DATE", "DRUG", "A", "B", "C"]
@@ -98,9 +98,9 @@ def test_new_labels_are_rare(trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained)
     ner, new = flat(nlp), [(start, end, label) for label in NEW for start, end in ((0, 2), (3, 4))]
     nlp.resume_training()
-    tutor = ner._rehearsal_model
-    assert tutor.attrs["featuriser"] is ner.featuriser
-    pretrained = [network_of(each).chars.pretrained.data_ptr() for each in (tutor, ner.model)]
+    teacher = ner._rehearsal_model
+    assert teacher.attrs["featuriser"] is ner.featuriser
+    pretrained = [network_of(each).chars.pretrained.data_ptr() for each in (teacher, ner.model)]
     assert pretrained[0] == pretrained[1]
     docs = [nlp.make_doc(text) for text in TEXTS[:8]]
     before = ner.span_probabilities(docs, GOLD[:8])
@@ -111,7 +111,7 @@ def test_new_labels_are_rare(trained: Language, copy_of: Copy) -> None:
     assert nlp.rehearse([Example(doc, doc.copy()) for doc in docs])["flat_ner"] < 0.05
     with pytest.raises(ValueError, match=r"F243.*DATE"):
         flat(copy_of(trained)).rehearse_with(ner.model)
-    shim_of(tutor).module.to("meta")
+    shim_of(teacher).module.to("meta")
     with pytest.raises(NotImplementedError, match="meta"):  # it is moved to where the network is
         nlp.rehearse([Example(doc, doc.copy()) for doc in docs])
 
@@ -159,7 +159,7 @@ def test_added_labels_alone_are_learnt(order: str, trained: Language, copy_of: C
     state, copied = both.state_dict(), both.branches[1].state_dict()  # type: ignore[index]
     for name, weights in copied.items():
         assert weights.equal(state[name][-2 * n :] if "classify" in name else state[name])
-    flat(loaded := copy_of(nlp)).add_label("DRUG")  # without a tutor
+    flat(loaded := copy_of(nlp)).add_label("DRUG")  # without a teacher
     assert len([*network_of(flat(loaded).model).branches]) == 2
     middle = weights_of(nlp)
     sgd = nlp.resume_training(sgd=AdamW(0.02))
@@ -212,8 +212,8 @@ def test_warnings_of_further_training(case: str, trained: Language, copy_of: Cop
     assert [str(each.message)[:5] for each in caught] == expected
 
 
-def test_tutor_that_knows_a_part_of_a_branch(trained: Language, copy_of: Copy) -> None:
-    """The branch is learnt as a whole. A tutor of another vocabulary changes nothing."""
+def test_teacher_that_knows_a_part_of_a_branch(trained: Language, copy_of: Copy) -> None:
+    """The branch is learnt as a whole. A teacher of another vocabulary changes nothing."""
     nlp, other, foreign = copy_of(trained), copy_of(trained), blank()
     nlp.resume_training()
     flat(nlp).add_labels(["DATE", "TIME"])
@@ -230,10 +230,10 @@ def test_tutor_that_knows_a_part_of_a_branch(trained: Language, copy_of: Copy) -
     add_flat(foreign)
     foreign.initialize(lambda: examples_of(foreign)[:5])
     flat(foreign).add_labels([each for each in ner.labels if each not in flat(foreign).labels])
-    tutor = ner._rehearsal_model
+    teacher = ner._rehearsal_model
     with pytest.raises(ValueError, match="F243"):
         ner.rehearse_with(flat(foreign).model)
-    assert ner._rehearsal_model is tutor
+    assert ner._rehearsal_model is teacher
 
 
 @pytest.mark.parametrize("way", ["alone", "others", "branch"])
@@ -317,7 +317,7 @@ def test_warning_of_forgetting(
     trained: Language,
     copy_of: Copy,
 ) -> None:
-    """Only if updates have entities of added labels alone, and no tutor for raw texts."""
+    """Only if updates have entities of added labels alone, and no teacher for raw texts."""
     nlp = copy_of(trained)
     flat(nlp).add_label("DATE")
     spans = [] if texts == "silent" else [(0, 2, "DATE")]

@@ -85,7 +85,7 @@ def test_a_component_that_teaches_nothing_answers_a_shared_tok2vec(annotation: A
 
 @pytest.mark.parametrize("way", ["live", "frozen", "blind", "replaced"])
 def test_raw_texts_beside_a_shared_tok2vec(way: str) -> None:
-    """The tutor would forget with a tok2vec that learns, and which isn't its own."""
+    """The teacher would forget with a tok2vec that learns, and which isn't its own."""
     nlp, _ = with_upstream("char", shared=True)
     train(nlp, steps=5)
     if way == "replaced":
@@ -108,7 +108,7 @@ def test_raw_texts_beside_a_shared_tok2vec(way: str) -> None:
                 for name in node.param_names:
                     node.set_param(name, node.get_param(name) * 1.5)
     assert losses[0] < 1e-4
-    assert (losses[1] > 1e-3) == (way == "replaced")  # the tutor hears what was
+    assert (losses[1] > 1e-3) == (way == "replaced")  # the teacher hears what was
 
 
 @pytest.mark.parametrize("way", ["own", "frozen", "live"])
@@ -149,8 +149,8 @@ def test_unknown_parts_beside_a_shared_tok2vec(monkeypatch: pytest.MonkeyPatch) 
     doc = nlp.make_doc(text)
     known = doc.char_span(*GOLD[1][0])
     doc.set_ents([known], missing=[doc[known.end :]])
-    tutor = flat(nlp)._rehearsal_model.shims[0].module
-    monkeypatch.setattr(tutor, "forward", lambda *inputs: pytest.fail("asked"))
+    teacher = flat(nlp)._rehearsal_model.shims[0].module
+    monkeypatch.setattr(teacher, "forward", lambda *inputs: pytest.fail("asked"))
     others = (nlp.make_doc(each) for each in ("", f"{TEXTS[0]} "))
     examples = [Example(nlp.make_doc(each.text), each) for each in (doc, *others)]
     assert nlp.update(examples, sgd=sgd, losses={})["flat_ner"] > 0

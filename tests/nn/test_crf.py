@@ -12,7 +12,7 @@ from torch import Tensor
 
 from spacy_flat.ner.tags import TagSet
 from spacy_flat.nn import crf as crf_module
-from spacy_flat.nn.crf import CRF, Advice
+from spacy_flat.nn.crf import CRF, TeacherScores
 
 
 def constrained(n_labels: int, seed: int = 0, scale: float = 1.0) -> CRF:
@@ -320,13 +320,15 @@ def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
     assert rounded.grad.dtype is dtype
 
 
-def test_a_tutor_says_how_probable_the_allowed_paths_are() -> None:
+def test_a_teacher_says_how_probable_the_allowed_paths_are() -> None:
     own, other = constrained(1, 1), constrained(1, 2)
     emissions, tags, lengths = batch(own, [4, 1, 3])
     theirs, _, _ = batch(own, [4, 1, 3], seed=5)
     allowed = known(own, tags) | (torch.rand(*tags.shape, 5) < 0.6)
     allowed[2] = True
-    found, _ = own.likelihood_and_marginals(emissions, allowed, lengths, Advice(other, theirs))
+    found, _ = own.likelihood_and_marginals(
+        emissions, allowed, lengths, TeacherScores(other, theirs)
+    )
     for row, n in enumerate(lengths.tolist()):
         every = list(legal_paths(own, n))
         ours = torch.stack([path_score(own, emissions[row], each) for each in every])
@@ -335,5 +337,7 @@ def test_a_tutor_says_how_probable_the_allowed_paths_are() -> None:
         wanted = wanted[agree].log_softmax(0)
         divergence = wanted.exp() @ (wanted - ours.log_softmax(0)[agree])
         assert found[row].item() == pytest.approx(-divergence.item())
-    same, _ = own.likelihood_and_marginals(emissions, allowed, lengths, Advice(own, emissions))
+    same, _ = own.likelihood_and_marginals(
+        emissions, allowed, lengths, TeacherScores(own, emissions)
+    )
     torch.testing.assert_close(same, log_likelihood(own, emissions, allowed, lengths))

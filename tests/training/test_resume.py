@@ -97,8 +97,8 @@ def some_twice() -> Any:
 @pytest.mark.parametrize("new", ["", "PERSON"])
 @pytest.mark.parametrize(("kind", "name"), [("tener", "tener_ner"), ("ner", "flat_ner")])
 def test_rehearsal_is_resumed(kind: str, name: str, new: str, tmp_path: Path) -> None:
-    """The tutor is the source's component, with its own copy of a shared tok2vec. New labels have a
-    branch."""
+    """The teacher is the source's component, with its own copy of a shared tok2vec. New labels have
+    a branch."""
     config = make_config(tmp_path, kind)
     run(config, tmp_path / "before")
     block: dict[str, Any] = {"source": str(tmp_path / "before" / "model-last")}

@@ -55,8 +55,8 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         if not self.is_initialised:
             raise ValueError(Errors.F308.format(name=self.name))
         featuriser: LatticeFeaturiser = self.featuriser
-        advised = dict.fromkeys([*self.known_labels, *featuriser.advised_types()])
-        featuriser.lexicon.close_types(list(advised), self.known_labels)
+        usual = dict.fromkeys([*self.known_labels, *featuriser.usual_types()])
+        featuriser.lexicon.close_types(list(usual), self.known_labels)
         return featuriser.lexicon
 
     def with_words(

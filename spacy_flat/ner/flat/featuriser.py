@@ -124,7 +124,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
         unknown = {names[type] for type in set(types[types >= self.n_types].tolist())}
         if new := unknown - self._warned:
             self._warned |= new
-            known = ", ".join(map(repr, self.advised_types())) or "none"
+            known = ", ".join(map(repr, self.usual_types())) or "none"
             message = Warnings.W302.format(types=", ".join(map(repr, sorted(new))), known=known)
             warnings.warn(message, stacklevel=2)
 
@@ -151,7 +151,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
         for text, start, end, type, is_blocked, each in zip(*chosen, strict=True):
             yield text, EntitySpan(start, end, NOT_ENTITY if is_blocked else names[type]), each
 
-    def advised_types(self) -> list[str]:
+    def usual_types(self) -> list[str]:
         """Types for words that a user adds: the labels, or all known types if the network was
         trained without names."""
         numbers = self.name_types or range(1, self.n_types)
