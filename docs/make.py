@@ -2,7 +2,7 @@
 
 A part stands between two comments, of which the first says what it is:
 
-    <!-- options: spacy-flat.FLATOptions.v2 -->        a block of options of the config
+    <!-- options: spacy-flat.FLATOptions.v2 … -->      blocks of options, in one table
     <!-- settings: flat_ner tener_ner -->              what a factory takes from the config
     <!-- arguments: spacy-flat.SGD.v1 … -->            arguments of functions, in one table
     <!-- registered -->                                all registered names, by registry
@@ -19,14 +19,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, distribution
+from importlib.metadata import distribution
 from itertools import groupby
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 
-from spacy_flat.util.options import TOGETHER, check_of
+from spacy_flat.pipe import NetworkPipe
+from spacy_flat.util.options import TOGETHER
 
 PAGES = sorted(Path(__file__).parent.glob("*.md"))
 PART = re.compile(r"(<!-- (\w+)(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -70,45 +72,67 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def make_options(names: Sequence[str]) -> Iterator[str]:
-    """A block of options: its settings, and below them what `variant` takes."""
-    (build,) = map(find, names)
-    options = build()
-    types = get_type_hints(type(options))
-    settings = inspect.signature(build).parameters
-    known = {each.name: each for each in fields(options)}
+    """Blocks of options: their settings, and below them what `variant` takes."""
+    builds = [find(name) for name in names]
+    blocks = [{each.name: each for each in fields(build())} for build in builds]
+    types = {name: kind for build in builds for name, kind in get_type_hints(type(build())).items()}
+    settings = [name for build in builds for name in inspect.signature(build).parameters]
+    singly = {part for name in settings for part in TOGETHER.get(name, ())}
+    options = dict.fromkeys([*settings, *(name for block in blocks for name in block)])
     rows = []
-    for name in [*settings, *(name for name in known if name not in settings)]:
-        if name == "variant":
-            continue
-        targets = [each for each in TOGETHER.get(name, (name,)) if each in known]
-        each = known[targets[0]]
+    for name in [name for name in options if name not in {"variant", *singly}]:
+        parts = [part for part in TOGETHER.get(name, (name,)) if any(part in b for b in blocks)]
+        found = [block.get(parts[0]) for block in blocks]
+        metadata = next(each.metadata for each in found if each)
+        values = values_of(types[parts[0]], **metadata["bounds"])
+        also = ", ".join(f"`variant.{part}`" for part in parts if part != name)
         rows.append(
             [
                 f"`{name}`" if name in settings else f"`variant.{name}`",
-                as_code(each.default),
-                check_of(types[each.name], **each.metadata["bounds"]).wanted,
-                "fixed" if each.metadata["fixed"] else "",
-                f"all of {', '.join(targets)}" if len(targets) > 1 else each.metadata["meaning"],
+                *(as_code(each.default) if each else "" for each in found),
+                values + ", fixed" * metadata["fixed"],
+                metadata["meaning"] + (f" (or set {also})" if also else ""),
             ]
         )
-    return table(["Option", "Default", "Values", "After training", "Meaning"], rows)
+    columns = [f"`{short(name)}`" for name in names] if len(names) > 1 else ["Default"]
+    return table(["Option", *columns, "Values", "Meaning"], rows)
+
+
+def values_of(
+    kind: Any, min: float | None = None, max: float | None = None, below: float | None = None
+) -> str:
+    """The values of an option, in short."""
+    if kind is bool:
+        return "boolean"
+    if get_origin(kind) is Literal:
+        return " or ".join(f"`{each}`" for each in get_args(kind))
+    if get_args(kind):
+        return f"list of {values_of(get_args(kind)[0])}"
+    name = "integer" if kind is int else "number"
+    if below is not None:
+        return f"{name} in [{min}, {below})"
+    if max is not None:
+        return f"{name} in [{min}, {max}]"
+    return name if min is None else f"{name} ≥ {min}"
 
 
 def make_settings(names: Sequence[str]) -> Iterator[str]:
-    """What components take from the config: defaults from the factories, meanings from the
-    docstrings of the components' classes. Those of earlier versions have no meaning."""
+    """What components take from the config, except what all of them take: defaults from the
+    factories, meanings from the docstrings of the components' classes. Those of earlier versions
+    have no meaning."""
     meanings = [Documented(find(name)).returned.meanings for name in names]
     defaults = [Language.get_factory_meta(name).default_config or {} for name in names]
     rows = [
         [
             f"`{setting}`",
-            *(as_code(_registered(each[setting])) if setting in each else "" for each in defaults),
+            *(as_code(each[setting]) if setting in each else "" for each in defaults),
             _joined(names, [each.get(setting, "") for each in meanings]),
         ]
         for setting in meanings[0]
-        if setting in defaults[0]
+        if setting in defaults[0] and setting not in Documented(NetworkPipe).meanings
     ]
-    return table(["Setting", *(f"Default of `{name}`" for name in names), "Meaning"], rows)
+    columns = [f"`{name}`" for name in names] if len(names) > 1 else ["Default"]
+    return table(["Setting", *columns, "Meaning"], rows)
 
 
 def make_arguments(names: Sequence[str]) -> Iterator[str]:
@@ -128,13 +152,6 @@ def make_arguments(names: Sequence[str]) -> Iterator[str]:
     ]
     columns = [f"`{short(name)}`" for name in names]
     return table(["Argument", *(columns if len(names) > 1 else ["Default"]), "Meaning"], together)
-
-
-def _registered(default: Any) -> Any:
-    """The name of a function that a default has registered."""
-    if isinstance(default, dict):
-        return next(value for key, value in default.items() if key.startswith("@"))
-    return default
 
 
 def short(name: str) -> str:
@@ -157,13 +174,11 @@ def _joined(names: Sequence[str], meanings: Sequence[str]) -> str:
 
 def make_registered(_: Sequence[str]) -> Iterator[str]:
     """What the package registers with spaCy and thinc."""
-    entries: list[EntryPoint] = sorted(ENTRY_POINTS, key=lambda entry: (entry.group, entry.name))
-    rows = [
-        [f"`{entry.group}`", f"`{entry.name}`", Documented(entry.load()).summary]
-        for entry in entries
-        if inspect.isroutine(entry.load()) or inspect.isclass(entry.load())
-    ]
-    return table(["Registry", "Name", ""], rows)
+    names: dict[str, list[str]] = {}
+    for entry in sorted(ENTRY_POINTS, key=lambda entry: (entry.group, entry.name)):
+        if inspect.isroutine(entry.load()) or inspect.isclass(entry.load()):
+            names.setdefault(f"`{entry.group}`", []).append(f"`{entry.name}`")
+    return table(["Registry", "Names"], [[group, ", ".join(names[group])] for group in names])
 
 
 def as_code(value: Any) -> str:
@@ -242,7 +257,8 @@ class Documented:
 
 
 def make_reference(names: Sequence[str]) -> Iterator[str]:
-    """Functions and classes, with all that is public in these, and their first sentences."""
+    """Functions and classes, with all that is public in these (of components, what spaCy doesn't
+    document), and their first sentences."""
     for name in names:
         thing = find(name)
         short_name = name.rpartition(":")[2]
@@ -254,7 +270,10 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
         yield ""
         yield f"{Documented(thing).summary}."
         yield ""
-        members = [each for each in vars(thing).items() if is_public(*each)]
+        by_spacy = dir(TrainablePipe) if issubclass(thing, TrainablePipe) else ()
+        members = [
+            each for each in vars(thing).items() if each[0] not in by_spacy and is_public(*each)
+        ]
         rows = [
             [f"`{signature(member, value)}`", Documented(unwrapped(value)).summary]
             for member, value in members

@@ -60,20 +60,16 @@ class CRFEntityRecognizer(LabelledPipe):
     `doc._.char_ents` has its exact characters.
 
     unannotated_labels: labels that the training corpus doesn't annotate.
-    label_map: map from the network's labels to those of Docs, such as GPE to LOC; "" drops
-        entities, and other labels stay. null for the network's labels.
-    overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
-        share a token with them are dropped.
-    constrained_decoding: exclude entities that contain a line break, TAB, "|" or a markup tag
-        such as `</p>`, have no letters or digits or a bracket without its partner, or are a part of
-        an e-mail address, URL, path or account name.
-    confidence: compute the probability of each predicted entity, for `span._.confidence`.
-    alternatives: number of most probable annotations of a text to find, for
-        `doc._.ent_alternatives(k)`.
-    threshold: predict the entities with at least this probability, from 0 to 1, instead of those of
-        the most probable tags; of overlapping ones, the most probable. A map sets thresholds by
-        label, and 0.5 for other labels.
-    temperature: divides the scores of tags before probabilities are computed; see `calibrate`.
+    label_map: maps the network's labels to those of Docs; "" drops entities, labels that it lacks
+        stay.
+    overwrite: replace the Doc's entities; otherwise drop new entities that share a token with them.
+    constrained_decoding: exclude entities with a line break, TAB, "|", markup tag or unmatched
+        bracket, without letters and digits, or within an e-mail address, URL, path or account name.
+    confidence: compute the probability of each entity, `span._.confidence`.
+    alternatives: number of most probable annotations to compute for `doc._.ent_alternatives(k)`.
+    threshold: predict entities with at least this probability instead of the most probable tags; if
+        they overlap, the most probable. A map sets it by label, 0.5 for others.
+    temperature: divides scores before probabilities are computed; see `calibrate`.
     """
 
     overwrite: bool = setting(False)

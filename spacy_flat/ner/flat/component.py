@@ -38,8 +38,8 @@ tok2vec = null
 class FlatEntityRecognizer(CRFEntityRecognizer):
     """Tags characters, with any tokenizer, and also reads the lexicon words they form.
 
-    trust: how strongly words of the lexicon's files count if their type is a label: with 0 the
-        network decides, with 1 they are always entities. `Lexicon.add` sets it by word.
+    trust: how strongly words of files count whose type is a label: with 0 the network decides, with
+        1 they are always entities. `Lexicon.add` sets it by word.
     """
 
     trust: float = setting(0.0, min=0, max=1)
@@ -116,10 +116,9 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """Build the network for the training data.
 
         labels: entity types; by default those of the examples.
-        lexicon: words of the lattice; by default jieba's dictionary. Replaces the current lexicon
-            and all words added to it.
-        char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, bigrams (two
-            neighbouring characters) and words.
+        lexicon: words of the lattice; by default jieba's dictionary. Replaces the lexicon and added
+            words.
+        char_vectors, bigram_vectors, word_vectors: pretrained vectors.
 
         Raises TypeError for vectors (F040) of another type; otherwise as `initialize_with`.
         """
