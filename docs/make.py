@@ -262,7 +262,13 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
     for name in names:
         thing = find(name)
         short_name = name.rpartition(":")[2]
-        if not inspect.isclass(thing):
+        by_spacy = dir(TrainablePipe) if TrainablePipe in getattr(thing, "__mro__", ()) else ()
+        rows = [
+            [f"`{signature(member, value)}`", Documented(unwrapped(value)).summary]
+            for member, value in (vars(thing).items() if inspect.isclass(thing) else ())
+            if is_public(member, value) and member not in by_spacy
+        ]
+        if not rows:
             yield f"`{signature(short_name, thing)}`: {Documented(thing).summary}."
             yield ""
             continue
@@ -270,23 +276,15 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
         yield ""
         yield f"{Documented(thing).summary}."
         yield ""
-        by_spacy = dir(TrainablePipe) if issubclass(thing, TrainablePipe) else ()
-        members = [
-            each for each in vars(thing).items() if each[0] not in by_spacy and is_public(*each)
-        ]
-        rows = [
-            [f"`{signature(member, value)}`", Documented(unwrapped(value)).summary]
-            for member, value in members
-        ]
-        if rows:
-            yield from table(["", ""], rows)
-            yield ""
+        yield from table(["", ""], rows)
+        yield ""
 
 
 # What components and their parts call of each other.
 INTERNAL = {
     *("check_tokens", "register_labels", "initialize_with", "trusted_words", "choose"),
     *("compare", "components_before", "knows_equals", "logits", "read", "probabilities"),
+    *("close_types", "simplify"),
 }
 
 

@@ -177,9 +177,8 @@ class Lexicon:
         return self._insert(entries)
 
     def check(self, path: str | Path, *, type: str = "", strict: bool = False) -> ListReport:
-        """What `update` would do with a file: how many words it has, which of them would not count
-        as names, can't be used or look like no name, and which lines are damaged. Raises as
-        `update`."""
+        """Report what `update` would do: the number of words, those that wouldn't count as names,
+        can't be used or look like no name, and damaged lines. Raises as `update`."""
         return self._read(path, type, None, strict)[1]
 
     def _read(

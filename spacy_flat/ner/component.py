@@ -328,7 +328,7 @@ class CRFEntityRecognizer(LabelledPipe):
         self._further.extend(labels)
 
     def rehearse_with(self, model: Any) -> None:
-        """Let a model be the tutor of updates and rehearsals, as `nlp.resume_training` does. From
+        """Make a model the teacher of updates and rehearsals, as `nlp.resume_training` does. From
         then on it belongs to the component, whose other labels were added since and are learnt
         alone, those of a branch all together. Raises ValueError (F243) unless its labels are the
         component's first ones, and its tables as large."""

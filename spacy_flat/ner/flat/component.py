@@ -71,7 +71,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
     def span_probabilities(
         self, docs: Iterable[Doc], spans: Iterable[Iterable[Span | tuple[int, int, str]]]
     ) -> list[list[float]]:
-        """See the base; with the lexicon as it is at the call."""
+        """As of the base class, with the lexicon as it is at the call."""
         with self.featuriser.lexicon.pinned():
             return super().span_probabilities(docs, spans)
 
