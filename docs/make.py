@@ -1,11 +1,10 @@
-"""Fill in those parts of these pages that come from the code: python docs/make.py
+"""Fill in the parts of these pages that come from the code: python docs/make.py
 
 A part stands between two comments, of which the first says what it is:
 
-    <!-- options: spacy-flat.FLATOptions.v2 … -->      blocks of options, in one table
-    <!-- settings: flat_ner tener_ner -->              what a factory takes from the config
-    <!-- arguments: spacy-flat.SGD.v1 … -->            arguments of functions, in one table
-    <!-- registered -->                                all registered names, by registry
+    <!-- options: spacy-flat.FLATOptions.v2 … -->      blocks of options of the config
+    <!-- settings: flat_ner tener_ner -->              what factories take from the config
+    <!-- arguments: spacy-flat.SGD.v1 … -->            arguments of functions
     <!-- reference: spacy_flat.lexicon:Lexicon … -->   functions and classes, in a sentence each
     <!-- end -->
 
@@ -61,14 +60,30 @@ def find(name: str) -> Any:
     return found
 
 
-# Tables
+# Lists of what functions take
+
+Row = tuple[str, list[str | None], str, str]  # name, each one's default or None, values, meaning
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(header)} |"
-    yield f"|{'---|' * len(header)}"
-    for row in rows:
-        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |"
+def listed(names: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    """What some functions take, with the default of the first one that takes it. Neighbours that
+    differ in their names alone stand together."""
+    for (defaults, values, meaning), alike in groupby(rows, lambda row: row[1:]):
+        taken = {
+            short(name): each
+            for name, each in zip(names, defaults, strict=True)
+            if each is not None
+        }
+        default = next(iter(taken.values()))
+        given = f" = {default}" if default else ""
+        each = ", ".join(f"`{name}{given}`" for name, *_ in alike)
+        notes = [f"`{name}`: {other}" for name, other in taken.items() if other != default]
+        if len(taken) < len(names):
+            notes = ["only " + " and ".join(f"`{name}`" for name in taken)]
+        if values:
+            notes.append(values)
+        in_brackets = f" ({'; '.join(notes)})" if notes else ""
+        yield f"- {each}{in_brackets}: {meaning}"
 
 
 def make_options(names: Sequence[str]) -> Iterator[str]:
@@ -84,30 +99,29 @@ def make_options(names: Sequence[str]) -> Iterator[str]:
         parts = [part for part in TOGETHER.get(name, (name,)) if any(part in b for b in blocks)]
         found = [block.get(parts[0]) for block in blocks]
         metadata = next(each.metadata for each in found if each)
-        values = values_of(types[parts[0]], **metadata["bounds"])
+        values = [values_of(types[parts[0]], **metadata["bounds"]), *["fixed"] * metadata["fixed"]]
         also = ", ".join(f"`variant.{part}`" for part in parts if part != name)
         rows.append(
-            [
-                f"`{name}`" if name in settings else f"`variant.{name}`",
-                *(as_code(each.default) if each else "" for each in found),
-                values + ", fixed" * metadata["fixed"],
-                metadata["meaning"] + (f" (or set {also})" if also else ""),
-            ]
+            (
+                name if name in settings else f"variant.{name}",
+                [written(each.default) if each else None for each in found],
+                ", ".join(filter(None, values)),
+                metadata["meaning"] + (f"; or set {also}" if also else ""),
+            )
         )
-    columns = [f"`{short(name)}`" for name in names] if len(names) > 1 else ["Default"]
-    return table(["Option", *columns, "Values", "Meaning"], rows)
+    return listed(names, rows)
 
 
 def values_of(
     kind: Any, min: float | None = None, max: float | None = None, below: float | None = None
 ) -> str:
-    """The values of an option, in short."""
+    """The values of an option, in short; nothing where the default shows them."""
     if kind is bool:
-        return "boolean"
+        return ""
     if get_origin(kind) is Literal:
-        return " or ".join(f"`{each}`" for each in get_args(kind))
+        return " or ".join(get_args(kind))
     if get_args(kind):
-        return f"list of {values_of(get_args(kind)[0])}"
+        return f"a list of {values_of(get_args(kind)[0])}"
     name = "integer" if kind is int else "number"
     if below is not None:
         return f"{name} in [{min}, {below})"
@@ -123,35 +137,31 @@ def make_settings(names: Sequence[str]) -> Iterator[str]:
     meanings = [Documented(find(name)).returned.meanings for name in names]
     defaults = [Language.get_factory_meta(name).default_config or {} for name in names]
     rows = [
-        [
-            f"`{setting}`",
-            *(as_code(each[setting]) if setting in each else "" for each in defaults),
+        (
+            setting,
+            [written(each[setting]) if setting in each else None for each in defaults],
+            "",
             _joined(names, [each.get(setting, "") for each in meanings]),
-        ]
+        )
         for setting in meanings[0]
         if setting in defaults[0] and setting not in Documented(NetworkPipe).meanings
     ]
-    columns = [f"`{name}`" for name in names] if len(names) > 1 else ["Default"]
-    return table(["Setting", *columns, "Meaning"], rows)
+    return listed(names, rows)
 
 
 def make_arguments(names: Sequence[str]) -> Iterator[str]:
-    """The arguments of functions or classes, with a column of defaults for each."""
+    """The arguments of functions or classes."""
     found = [Documented(find(name)) for name in names]
-    arguments = dict.fromkeys(name for each in found for name in each.parameters)
-    rows = {
-        f"`{argument}`": [
-            *(each.default(argument) for each in found),
+    rows = [
+        (
+            argument,
+            [each.default(argument) for each in found],
+            "",
             _joined(names, [each.meanings.get(argument, "") for each in found]),
-        ]
-        for argument in arguments
-    }
-    together = [
-        [", ".join(alike), *rows[alike[0]]]
-        for alike in (list(some) for _, some in groupby(rows, key=rows.__getitem__))
+        )
+        for argument in dict.fromkeys(name for each in found for name in each.parameters)
     ]
-    columns = [f"`{short(name)}`" for name in names]
-    return table(["Argument", *(columns if len(names) > 1 else ["Default"]), "Meaning"], together)
+    return listed(names, rows)
 
 
 def short(name: str) -> str:
@@ -172,18 +182,9 @@ def _joined(names: Sequence[str], meanings: Sequence[str]) -> str:
     return "; ".join(f"{meaning} (`{name}`)" for meaning, name in reversed(of.items()))
 
 
-def make_registered(_: Sequence[str]) -> Iterator[str]:
-    """What the package registers with spaCy and thinc."""
-    names: dict[str, list[str]] = {}
-    for entry in sorted(ENTRY_POINTS, key=lambda entry: (entry.group, entry.name)):
-        if inspect.isroutine(entry.load()) or inspect.isclass(entry.load()):
-            names.setdefault(f"`{entry.group}`", []).append(f"`{entry.name}`")
-    return table(["Registry", "Names"], [[group, ", ".join(names[group])] for group in names])
-
-
-def as_code(value: Any) -> str:
+def written(value: Any) -> str:
     """A default as a config has it."""
-    return f"`{json.dumps(list(value) if isinstance(value, tuple) else value)}`"
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 # Docstrings
@@ -248,12 +249,12 @@ class Documented:
         known = {*self.parameters, *getattr(self.thing, "__annotations__", ())}
         return match is not None and known.issuperset(match[1].split(", "))
 
-    def default(self, argument: str) -> str:
-        """The default of an argument; empty without this argument."""
+    def default(self, argument: str) -> str | None:
+        """The default of an argument: empty where it is required, None without this argument."""
         if argument not in self.parameters:
-            return ""
+            return None
         default = self.parameters[argument].default
-        return "required" if default is inspect.Parameter.empty else as_code(default)
+        return "" if default is inspect.Parameter.empty else written(default)
 
 
 def make_reference(names: Sequence[str]) -> Iterator[str]:
@@ -263,12 +264,12 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
         thing = find(name)
         short_name = name.rpartition(":")[2]
         by_spacy = dir(TrainablePipe) if TrainablePipe in getattr(thing, "__mro__", ()) else ()
-        rows = [
-            [f"`{signature(member, value)}`", Documented(unwrapped(value)).summary]
+        members = [
+            f"- `{signature(member, value)}`: {Documented(unwrapped(value)).summary}"
             for member, value in (vars(thing).items() if inspect.isclass(thing) else ())
             if is_public(member, value) and member not in by_spacy
         ]
-        if not rows:
+        if not members:
             yield f"`{signature(short_name, thing)}`: {Documented(thing).summary}."
             yield ""
             continue
@@ -276,8 +277,7 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
         yield ""
         yield f"{Documented(thing).summary}."
         yield ""
-        yield from table(["", ""], rows)
-        yield ""
+        yield from [*members, ""]
 
 
 # What components and their parts call of each other.
@@ -314,7 +314,6 @@ KINDS: dict[str, Callable[[Sequence[str]], Iterator[str]]] = {
     "options": make_options,
     "settings": make_settings,
     "arguments": make_arguments,
-    "registered": make_registered,
     "reference": make_reference,
 }
 
