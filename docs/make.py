@@ -106,7 +106,7 @@ def make_options(names: Sequence[str]) -> Iterator[str]:
                 name if name in settings else f"variant.{name}",
                 [written(each.default) if each else None for each in found],
                 ", ".join(filter(None, values)),
-                metadata["meaning"] + (f"; or set {also}" if also else ""),
+                metadata["meaning"] + (f"; or set {also}" if len(parts) > 1 else ""),
             )
         )
     return listed(names, rows)
@@ -115,19 +115,16 @@ def make_options(names: Sequence[str]) -> Iterator[str]:
 def values_of(
     kind: Any, min: float | None = None, max: float | None = None, below: float | None = None
 ) -> str:
-    """The values of an option, in short; nothing where the default shows them."""
-    if kind is bool:
-        return ""
+    """The values of an option; its default shows the type."""
     if get_origin(kind) is Literal:
         return " or ".join(get_args(kind))
     if get_args(kind):
-        return f"a list of {values_of(get_args(kind)[0])}"
-    name = "integer" if kind is int else "number"
+        return f"each {values_of(get_args(kind)[0])}"
     if below is not None:
-        return f"{name} in [{min}, {below})"
+        return f"in [{min}, {below})"
     if max is not None:
-        return f"{name} in [{min}, {max}]"
-    return name if min is None else f"{name} ≥ {min}"
+        return f"in [{min}, {max}]"
+    return "" if min is None else f"≥ {min}"
 
 
 def make_settings(names: Sequence[str]) -> Iterator[str]:

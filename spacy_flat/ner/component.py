@@ -196,8 +196,8 @@ class CRFEntityRecognizer(LabelledPipe):
         return Decoding(self.fine_labels, self.constrained_decoding, *wanted)
 
     def calibrate(self, examples: Iterable[Example]) -> EntityCalibration:
-        """Fit the temperature on held-out examples (Guo et al., 2017), so that the probability of
-        an entity shows how often such entities are right. Entities stay the same unless there is a
+        """Fit the temperature to held-out examples (Guo et al., 2017). The probability of an entity
+        then shows how often such entities are right. Entities stay the same unless there is a
         `threshold`. `initialize` resets the temperature. Labels that no example has count as
         unannotated.
 

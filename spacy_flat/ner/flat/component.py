@@ -85,8 +85,8 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         return words
 
     def render_lattice(self, doc: Doc) -> Svg:
-        """Draw the lattice over a Doc as SVG: its characters, the lexicon words below them, and
-        the entities, with their confidence if it is set. Notebooks show the result.
+        """Draw the lattice over a Doc as SVG, with the entities and their confidence if it is set.
+        Notebooks show the result.
 
         Raises ValueError (F308) before `initialize` and (F161) for more than 500 characters.
         """
