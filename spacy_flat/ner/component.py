@@ -60,11 +60,10 @@ class CRFEntityRecognizer(LabelledPipe):
     `doc._.char_ents` has its exact characters.
 
     unannotated_labels: labels that the training corpus doesn't annotate.
-    label_map: maps the network's labels to those of Docs; "" drops entities, labels that it lacks
-        stay.
+    label_map: maps the network's labels to those of Docs; "" drops entities, missing labels stay.
     overwrite: replace the Doc's entities; otherwise drop new entities that share a token with them.
     constrained_decoding: exclude entities with a line break, TAB, "|", markup tag or unmatched
-        bracket, without letters and digits, or within an e-mail address, URL, path or account name.
+        bracket, without letters or digits, or within an e-mail address, URL, path or account name.
     confidence: compute the probability of each entity, `span._.confidence`.
     alternatives: number of most probable annotations to compute for `doc._.ent_alternatives(k)`.
     threshold: predict entities with at least this probability instead of the most probable tags; if

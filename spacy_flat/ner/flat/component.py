@@ -38,8 +38,8 @@ tok2vec = null
 class FlatEntityRecognizer(CRFEntityRecognizer):
     """Tags characters, with any tokenizer, and also reads the lexicon words they form.
 
-    trust: how strongly words of files count whose type is a label: with 0 the network decides, with
-        1 they are always entities. `Lexicon.add` sets it by word.
+    trust: how strongly typed words of files count: with 0 the network decides, with 1 they are
+        always entities. `Lexicon.add` sets it by word.
     """
 
     trust: float = setting(0.0, min=0, max=1)
