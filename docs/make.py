@@ -1,11 +1,10 @@
-"""Fill in those parts of these pages that come from the code: python docs/make.py
+"""Fill in the parts of these pages that come from the code: python docs/make.py
 
 A part stands between two comments, of which the first says what it is:
 
-    <!-- options: spacy-flat.FLATOptions.v2 -->        a block of options of the config
-    <!-- settings: flat_ner tener_ner -->              what a factory takes from the config
-    <!-- arguments: spacy-flat.SGD.v1 … -->            arguments of functions, in one table
-    <!-- registered -->                                all registered names, by registry
+    <!-- options: spacy-flat.FLATOptions.v2 … -->      blocks of options of the config
+    <!-- settings: flat_ner tener_ner -->              what factories take from the config
+    <!-- arguments: spacy-flat.SGD.v1 … -->            arguments of functions
     <!-- reference: spacy_flat.lexicon:Lexicon … -->   functions and classes, in a sentence each
     <!-- end -->
 
@@ -19,14 +18,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, distribution
+from importlib.metadata import distribution
 from itertools import groupby
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 
-from spacy_flat.util.options import TOGETHER, check_of
+from spacy_flat.pipe import NetworkPipe
+from spacy_flat.util.options import TOGETHER
 
 PAGES = sorted(Path(__file__).parent.glob("*.md"))
 PART = re.compile(r"(<!-- (\w+)(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -59,82 +60,105 @@ def find(name: str) -> Any:
     return found
 
 
-# Tables
+# Lists of what functions take
+
+Row = tuple[str, list[str | None], str, str]  # name, each one's default or None, values, meaning
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(header)} |"
-    yield f"|{'---|' * len(header)}"
-    for row in rows:
-        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |"
+def listed(names: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    """What some functions take, with the default of the first one that takes it. Neighbours that
+    differ in their names alone stand together."""
+    for (defaults, values, meaning), alike in groupby(rows, lambda row: row[1:]):
+        taken = {
+            short(name): each
+            for name, each in zip(names, defaults, strict=True)
+            if each is not None
+        }
+        default = next(iter(taken.values()))
+        given = f" = {default}" if default else ""
+        each = ", ".join(f"`{name}{given}`" for name, *_ in alike)
+        notes = [f"`{name}`: {other}" for name, other in taken.items() if other != default]
+        if len(taken) < len(names):
+            notes = ["only " + " and ".join(f"`{name}`" for name in taken)]
+        if values:
+            notes.append(values)
+        in_brackets = f" ({'; '.join(notes)})" if notes else ""
+        yield f"- {each}{in_brackets}: {meaning}"
 
 
 def make_options(names: Sequence[str]) -> Iterator[str]:
-    """A block of options: its settings, and below them what `variant` takes."""
-    (build,) = map(find, names)
-    options = build()
-    types = get_type_hints(type(options))
-    settings = inspect.signature(build).parameters
-    known = {each.name: each for each in fields(options)}
+    """Blocks of options: their settings, and below them what `variant` takes."""
+    builds = [find(name) for name in names]
+    blocks = [{each.name: each for each in fields(build())} for build in builds]
+    types = {name: kind for build in builds for name, kind in get_type_hints(type(build())).items()}
+    settings = [name for build in builds for name in inspect.signature(build).parameters]
+    singly = {part for name in settings for part in TOGETHER.get(name, ())}
+    options = dict.fromkeys([*settings, *(name for block in blocks for name in block)])
     rows = []
-    for name in [*settings, *(name for name in known if name not in settings)]:
-        if name == "variant":
-            continue
-        targets = [each for each in TOGETHER.get(name, (name,)) if each in known]
-        each = known[targets[0]]
+    for name in [name for name in options if name not in {"variant", *singly}]:
+        parts = [part for part in TOGETHER.get(name, (name,)) if any(part in b for b in blocks)]
+        found = [block.get(parts[0]) for block in blocks]
+        metadata = next(each.metadata for each in found if each)
+        values = [values_of(types[parts[0]], **metadata["bounds"]), *["fixed"] * metadata["fixed"]]
+        also = ", ".join(f"`variant.{part}`" for part in parts if part != name)
         rows.append(
-            [
-                f"`{name}`" if name in settings else f"`variant.{name}`",
-                as_code(each.default),
-                check_of(types[each.name], **each.metadata["bounds"]).wanted,
-                "fixed" if each.metadata["fixed"] else "",
-                f"all of {', '.join(targets)}" if len(targets) > 1 else each.metadata["meaning"],
-            ]
+            (
+                name if name in settings else f"variant.{name}",
+                [written(each.default) if each else None for each in found],
+                ", ".join(filter(None, values)),
+                metadata["meaning"] + (f"; or set {also}" if len(parts) > 1 else ""),
+            )
         )
-    return table(["Option", "Default", "Values", "After training", "Meaning"], rows)
+    return listed(names, rows)
+
+
+def values_of(
+    kind: Any, min: float | None = None, max: float | None = None, below: float | None = None
+) -> str:
+    """The values of an option; its default shows the type."""
+    if get_origin(kind) is Literal:
+        return " or ".join(get_args(kind))
+    if get_args(kind):
+        return f"each {values_of(get_args(kind)[0])}"
+    if below is not None:
+        return f"in [{min}, {below})"
+    if max is not None:
+        return f"in [{min}, {max}]"
+    return "" if min is None else f"≥ {min}"
 
 
 def make_settings(names: Sequence[str]) -> Iterator[str]:
-    """What components take from the config: defaults from the factories, meanings from the
-    docstrings of the components' classes. Those of earlier versions have no meaning."""
+    """What components take from the config, except what all of them take: defaults from the
+    factories, meanings from the docstrings of the components' classes. Those of earlier versions
+    have no meaning."""
     meanings = [Documented(find(name)).returned.meanings for name in names]
     defaults = [Language.get_factory_meta(name).default_config or {} for name in names]
     rows = [
-        [
-            f"`{setting}`",
-            *(as_code(_registered(each[setting])) if setting in each else "" for each in defaults),
+        (
+            setting,
+            [written(each[setting]) if setting in each else None for each in defaults],
+            "",
             _joined(names, [each.get(setting, "") for each in meanings]),
-        ]
+        )
         for setting in meanings[0]
-        if setting in defaults[0]
+        if setting in defaults[0] and setting not in Documented(NetworkPipe).meanings
     ]
-    return table(["Setting", *(f"Default of `{name}`" for name in names), "Meaning"], rows)
+    return listed(names, rows)
 
 
 def make_arguments(names: Sequence[str]) -> Iterator[str]:
-    """The arguments of functions or classes, with a column of defaults for each."""
+    """The arguments of functions or classes."""
     found = [Documented(find(name)) for name in names]
-    arguments = dict.fromkeys(name for each in found for name in each.parameters)
-    rows = {
-        f"`{argument}`": [
-            *(each.default(argument) for each in found),
+    rows = [
+        (
+            argument,
+            [each.default(argument) for each in found],
+            "",
             _joined(names, [each.meanings.get(argument, "") for each in found]),
-        ]
-        for argument in arguments
-    }
-    together = [
-        [", ".join(alike), *rows[alike[0]]]
-        for alike in (list(some) for _, some in groupby(rows, key=rows.__getitem__))
+        )
+        for argument in dict.fromkeys(name for each in found for name in each.parameters)
     ]
-    columns = [f"`{short(name)}`" for name in names]
-    return table(["Argument", *(columns if len(names) > 1 else ["Default"]), "Meaning"], together)
-
-
-def _registered(default: Any) -> Any:
-    """The name of a function that a default has registered."""
-    if isinstance(default, dict):
-        return next(value for key, value in default.items() if key.startswith("@"))
-    return default
+    return listed(names, rows)
 
 
 def short(name: str) -> str:
@@ -155,20 +179,9 @@ def _joined(names: Sequence[str], meanings: Sequence[str]) -> str:
     return "; ".join(f"{meaning} (`{name}`)" for meaning, name in reversed(of.items()))
 
 
-def make_registered(_: Sequence[str]) -> Iterator[str]:
-    """What the package registers with spaCy and thinc."""
-    entries: list[EntryPoint] = sorted(ENTRY_POINTS, key=lambda entry: (entry.group, entry.name))
-    rows = [
-        [f"`{entry.group}`", f"`{entry.name}`", Documented(entry.load()).summary]
-        for entry in entries
-        if inspect.isroutine(entry.load()) or inspect.isclass(entry.load())
-    ]
-    return table(["Registry", "Name", ""], rows)
-
-
-def as_code(value: Any) -> str:
+def written(value: Any) -> str:
     """A default as a config has it."""
-    return f"`{json.dumps(list(value) if isinstance(value, tuple) else value)}`"
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 # Docstrings
@@ -233,20 +246,27 @@ class Documented:
         known = {*self.parameters, *getattr(self.thing, "__annotations__", ())}
         return match is not None and known.issuperset(match[1].split(", "))
 
-    def default(self, argument: str) -> str:
-        """The default of an argument; empty without this argument."""
+    def default(self, argument: str) -> str | None:
+        """The default of an argument: empty where it is required, None without this argument."""
         if argument not in self.parameters:
-            return ""
+            return None
         default = self.parameters[argument].default
-        return "required" if default is inspect.Parameter.empty else as_code(default)
+        return "" if default is inspect.Parameter.empty else written(default)
 
 
 def make_reference(names: Sequence[str]) -> Iterator[str]:
-    """Functions and classes, with all that is public in these, and their first sentences."""
+    """Functions and classes, with all that is public in these (of components, what spaCy doesn't
+    document), and their first sentences."""
     for name in names:
         thing = find(name)
         short_name = name.rpartition(":")[2]
-        if not inspect.isclass(thing):
+        by_spacy = dir(TrainablePipe) if TrainablePipe in getattr(thing, "__mro__", ()) else ()
+        members = [
+            f"- `{signature(member, value)}`: {Documented(unwrapped(value)).summary}"
+            for member, value in (vars(thing).items() if inspect.isclass(thing) else ())
+            if is_public(member, value) and member not in by_spacy
+        ]
+        if not members:
             yield f"`{signature(short_name, thing)}`: {Documented(thing).summary}."
             yield ""
             continue
@@ -254,20 +274,14 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
         yield ""
         yield f"{Documented(thing).summary}."
         yield ""
-        members = [each for each in vars(thing).items() if is_public(*each)]
-        rows = [
-            [f"`{signature(member, value)}`", Documented(unwrapped(value)).summary]
-            for member, value in members
-        ]
-        if rows:
-            yield from table(["", ""], rows)
-            yield ""
+        yield from [*members, ""]
 
 
 # What components and their parts call of each other.
 INTERNAL = {
     *("check_tokens", "register_labels", "initialize_with", "trusted_words", "choose"),
     *("compare", "components_before", "knows_equals", "logits", "read", "probabilities"),
+    *("close_types", "simplify"),
 }
 
 
@@ -297,7 +311,6 @@ KINDS: dict[str, Callable[[Sequence[str]], Iterator[str]]] = {
     "options": make_options,
     "settings": make_settings,
     "arguments": make_arguments,
-    "registered": make_registered,
     "reference": make_reference,
 }
 

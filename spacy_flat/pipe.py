@@ -74,9 +74,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     """A component whose model has a torch network, which `initialize` builds.
 
     model: a registered architecture.
-    device: where the network runs: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or
-        `--gpu-id`), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
-    scorer: the scoring function of an evaluation.
+    device: where the network runs: "auto" (where spaCy runs), "cpu", "cuda", "cuda:1" … or "mps".
+    scorer: the function that scores an evaluation.
     settings: those of the class, as attributes. Changes are checked and saved with the component,
         and last until the value in the config changes.
     """

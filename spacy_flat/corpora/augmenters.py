@@ -82,19 +82,17 @@ def ner_augmenter(
     """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities. Texts with annotation
     that can't be moved (`can_edit`), or unknown spaces, stay as they are.
 
-    width: share of texts to write with full-width letters, digits and punctuation, or with plain
-        ones if the text has full-width letters or digits.
-    exchange: share of texts in which to replace names by others with the same label.
-    mixed: share of texts in which to write ordinary words in English, and names in Latin letters.
-    corpora: .spacy files whose entities are names to choose from, by any key;
-        null leaves one out. With coarse labels, a name only replaces names whose labels stand for
-        the same.
-    names: word lists with more names, by any key; the type of a word is its label.
+    width: share of texts to write with full-width letters, digits and punctuation, or with ASCII
+        ones if the text has full-width ones.
+    exchange: share of texts in which to replace names with others of the same label.
+    mixed: share of texts in which to write some words in English and names in Latin letters.
+    corpora: .spacy files, by any key, whose entities replace names; null leaves one out. With
+        coarse labels, a name replaces only names whose labels stand for the same.
+    names: word lists with more names, by any key; a word's type is its label.
     persons: labels of persons, half of whose new names are made up: a surname with characters of
-        given names in `corpora` and `names`, or with an ordinary word.
-    words: lists of ordinary words, by any key, for `mixed`; the type of a word is its English
-        translation. Of equal words the first counts; those that are names in `corpora` or `names`
-        don't.
+        known given names, or with an ordinary word.
+    words: ordinary words for `mixed`, by any key, whose type is their English translation. Of equal
+        words the first counts; names of `corpora` and `names` are left out.
 
     Raises ValueError (F341) for a rate outside 0 to 1, and if there is nothing to take names from
     (F149).

@@ -29,18 +29,16 @@ def mixed_corpus(
     """`spacy-flat.MixedCorpus.v1`: several corpora, shuffled together. The same seed gives the same
     examples in the same order. The reader stops after an epoch, like `spacy.Corpus.v1`.
 
-    paths: .spacy files, or folders of them, by name; null leaves one out. Of the lines of .txt
-        files, nothing is known: a pipeline that is trained further keeps its predictions on them.
-    weights: how often each Doc of a corpus occurs in an epoch, by name: with 2.5, all Docs occur
-        twice, and a random half of them a third time. By default 1; beside .txt files annotated
-        ones have as much as makes half of all Docs annotated.
-    seed: seed of the order and the random choice.
+    paths: .spacy files, or folders of them, by name; null leaves one out. The lines of .txt files
+        have no annotation: a pipeline trained further keeps its predictions on them.
+    weights: occurrences of each Doc in an epoch, by corpus; 2.5 reads all Docs twice and a random
+        half again. By default 1; beside .txt files, annotated corpora get the weight that makes
+        half of all Docs annotated.
+    seed: of the order and the random choice.
     max_length: maximum length of a Doc, in tokens; 0 for any.
-    join: share of the examples that one to three others of their corpus are joined to, after
-        augmentation: texts to predict have several sentences.
-    augmenter: augments the examples, each time they occur.
-    partial: a corpus doesn't annotate those labels of the pipeline, or of other corpora, that it
-        lacks.
+    join: share of examples to join with one to three others of their corpus, after augmentation.
+    augmenter: augments the examples, anew each time.
+    partial: a corpus doesn't annotate labels that it lacks, of the pipeline or other corpora.
 
     Raises ValueError for weights of other names, or below 0 (F165), for a `join` that isn't from 0
     to 1 (F341), for other files (F169), for a .txt file without texts (F010), and if no corpus is

@@ -36,9 +36,9 @@ DEFAULT_MODEL = """
 class CharGenerator(NetworkPipe):
     """Scores and writes texts, character by character.
 
-    suspicion: set `doc._.suspicious` to the characters for which a homophone would make the text
-        more probable by at least this many nats, as in texts typed in pinyin (needs pypinyin). null
-        to skip this, since it takes up to 60 times as long.
+    suspicion: list in `doc._.suspicious` the characters for which a homophone raises the text's
+        log-probability by at least this many nats (needs pypinyin). null skips this, which takes up
+        to 60 times as long.
     """
 
     suspicion: float | None = setting(None, min=0)

@@ -24,9 +24,9 @@ class CharLMOptions(Options):
     )
     ngrams: int = option(
         0,
-        "number of n-grams (up to 5 characters) to keep from the training texts, the most useful "
-        "ones and their contexts. Scores and suspicious characters use the mean of the network's "
-        "and the n-grams' probabilities (Mikolov et al., 2011), writing uses the network alone",
+        "n-grams (up to 5 characters) to keep from the training texts, the most useful ones and"
+        " their contexts. Scores and suspicious characters use the mean of both probabilities "
+        "(Mikolov et al., 2011); writing uses the network alone",
         min=0,
         fixed=True,
     )
@@ -41,15 +41,14 @@ class TextOptions(TableOptions):
     embed_width: int = option(128, "width of the vectors if none are pretrained", min=1, fixed=True)
     char_min_freq: int = option(
         2,
-        "minimum occurrences in training of a known character; all others are read as the same "
-        "unknown character",
+        "minimum occurrences in training of a known character; all others are one unknown "
+        "character",
         min=1,
         fixed=True,
     )
     bptt_length: int = option(
         100,
-        "characters of a text to read at once; longer texts continue with the state of the "
-        "previous piece, but gradients don't flow back through it",
+        "characters to read at once; longer texts carry the state over, without gradients",
         min=1,
     )
     batch_size: int = option(3000, "characters in a batch, with padding", min=1)

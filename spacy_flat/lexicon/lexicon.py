@@ -106,11 +106,11 @@ class Lexicon:
         return isinstance(word, str) and self.index(word) >= 0
 
     def index(self, word: str) -> int:
-        """The id of the word that is found in a text like this, or -1."""
+        """The id of the word that a text like this contains, or -1."""
         return next(iter(self.snapshot.ids_of(word)), -1)
 
     def entry(self, word: str) -> Entry | None:
-        """The word that is found in a text like this, and its properties; None without any."""
+        """The word that a text like this contains, and its properties; None without any."""
         snapshot = self.snapshot
         ids = snapshot.ids_of(word)
         return snapshot.entry(ids[0]) if ids else None
@@ -177,9 +177,8 @@ class Lexicon:
         return self._insert(entries)
 
     def check(self, path: str | Path, *, type: str = "", strict: bool = False) -> ListReport:
-        """What `update` would do with a file: how many words it has, which of them would not count
-        as names, can't be used or look like no name, and which lines are damaged. Raises as
-        `update`."""
+        """Report what `update` would do: the number of words, those that wouldn't count as names,
+        can't be used or look like no name, and damaged lines. Raises as `update`."""
         return self._read(path, type, None, strict)[1]
 
     def _read(

@@ -72,20 +72,15 @@ class CRFEntityRecognizer(LabelledPipe):
     `doc._.char_ents` has its exact characters.
 
     unannotated_labels: labels that the training corpus doesn't annotate.
-    label_map: map from the network's labels to those of Docs, such as GPE to LOC; "" drops
-        entities, and other labels stay. null for the network's labels.
-    overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
-        share a token with them are dropped.
-    constrained_decoding: exclude entities that contain a line break, TAB, "|" or a markup tag
-        such as `</p>`, have no letters or digits or a bracket without its partner, or are a part of
-        an e-mail address, URL, path or account name.
-    confidence: compute the probability of each predicted entity, for `span._.confidence`.
-    alternatives: number of most probable annotations of a text to find, for
-        `doc._.ent_alternatives(k)`.
-    threshold: predict the entities with at least this probability, from 0 to 1, instead of those of
-        the most probable tags; of overlapping ones, the most probable. A map sets thresholds by
-        label, and 0.5 for other labels.
-    temperature: divides the scores of tags before probabilities are computed; see `calibrate`.
+    label_map: maps the network's labels to those of Docs; "" drops entities, missing labels stay.
+    overwrite: replace the Doc's entities; otherwise drop new entities that share a token with them.
+    constrained_decoding: exclude entities with a line break, TAB, "|", markup tag or unmatched
+        bracket, without letters or digits, or within an e-mail address, URL, path or account name.
+    confidence: compute the probability of each entity, `span._.confidence`.
+    alternatives: number of most probable annotations to compute for `doc._.ent_alternatives(k)`.
+    threshold: predict entities with at least this probability instead of the most probable tags; if
+        they overlap, the most probable. A map sets it by label, 0.5 for others.
+    temperature: divides scores before probabilities are computed; see `calibrate`.
     """
 
     overwrite: bool = setting(False)
@@ -206,8 +201,8 @@ class CRFEntityRecognizer(LabelledPipe):
         return Decoding(self.fine_labels, self.constrained_decoding, *wanted)
 
     def calibrate(self, examples: Iterable[Example]) -> EntityCalibration:
-        """Fit the temperature on held-out examples (Guo et al., 2017), so that the probability of
-        an entity shows how often such entities are right. Entities stay the same unless there is a
+        """Fit the temperature to held-out examples (Guo et al., 2017). The probability of an entity
+        then shows how often such entities are right. Entities stay the same unless there is a
         `threshold`. `initialize` resets the temperature. Labels that no example has count as
         unannotated.
 
@@ -338,7 +333,7 @@ class CRFEntityRecognizer(LabelledPipe):
         self._further.extend(labels)
 
     def rehearse_with(self, model: Any) -> None:
-        """Let a model be the teacher of updates and rehearsals, as `nlp.resume_training` does. From
+        """Make a model the teacher of updates and rehearsals, as `nlp.resume_training` does. From
         then on it belongs to the component, whose other labels were added since and are learnt
         alone, those of a branch all together. Raises ValueError (F243) unless its labels are the
         component's first ones, and its tables as large."""

@@ -104,15 +104,14 @@ def SGD(  # noqa: N802
     learn_rate: η, a number or a schedule.
     momentum: μ.
     weight_decay: λ, as L2 on the gradient.
-    clip_norm: maximum norm of the gradient over all parameters of a network; 0 turns it off.
-    clip_value: maximum absolute value of a gradient's element, before clip_norm; 0 turns it off.
-    multipliers: factors of the learning rate, by parameter group: "embeddings" (every
-        torch.nn.Embedding of the networks, except those of "upstream"), or "upstream" (an encoder,
-        such as a BERT, and every thinc layer except our networks, such as spaCy's tok2vecs). 0
+    clip_norm: maximum norm of the gradient of a network; 0 for none.
+    clip_value: maximum absolute value in a gradient, before clip_norm; 0 for none.
+    multipliers: factors of the learning rate by parameter group: "embeddings" (those of our
+        networks) or "upstream" (an encoder and all other layers, such as spaCy's tok2vecs). 0
         freezes a group.
-    use_averages: evaluate and save an exponential moving average of the weights,
-        a ← d·a + (1 − d)·w with d = min((1 + t)/(10 + t), average_decay) after step t, a₀ = w₀.
-    average_decay: the average's largest d.
+    use_averages: evaluate and save a moving average of the weights, a ← d·a + (1 − d)·w with d =
+        min((1 + t)/(10 + t), average_decay) after step t, a₀ = w₀.
+    average_decay: maximum d.
 
     Each row of a sparse embedding table counts as a parameter: steps that do not use it leave its
     weights and momentum as they are. Averages are exact for rows too.
@@ -149,8 +148,8 @@ def AdamW(  # noqa: N802
 ) -> TorchOptimizer:
     """Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2).
 
-    beta1, beta2: decay of the first and second moment.
-    eps: added to the root of the second moment.
+    beta1, beta2: decays of the first and second moment.
+    eps: added to the second moment's root.
     weight_decay: the weights shrink by learn_rate × weight_decay a step.
     The other arguments, sparse rows and errors: as in SGD. Bias correction counts a row's own
     steps.

@@ -72,16 +72,15 @@ class PairClassifier(LabelledPipe):
     A pair is a Doc with two spans in `doc.spans["pair"]`, or with two texts joined by U+001F. Other
     Docs stay unchanged.
 
-    positive_label: the class whose probability is the similarity of two texts; by default the last
-        of two classes.
-    threshold: the probability from which an evaluation counts a pair as the positive label.
-    temperature: divides the logits, to calibrate the probabilities; see `calibrate`.
-    cosine: if there are two classes, added to the logit of the positive one after this: the cosine
-        of the sums of both texts' embeddings, times this weight.
+    positive_label: the class whose probability is the similarity; by default the last of two.
+    threshold: the probability from which an evaluation counts a pair as positive.
+    temperature: divides the logits before probabilities are computed; see `calibrate`.
+    cosine: weight of the cosine of both texts' summed embeddings, which is then added to the
+        positive class's logit, with two classes.
     bias: added to the same logit.
-    fit_threshold: in training, each evaluation sets the threshold to the most accurate value.
-    min_similarity: the lowest similarity of a match that `index.search` returns.
-    similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
+    fit_threshold: let each evaluation in training set the most accurate threshold.
+    min_similarity: lowest similarity of a match in `index.search`.
+    similarity_hooks: use the network for `doc.similarity` and `span.similarity`.
     """
 
     positive_label: str | None = setting(None)
@@ -376,9 +375,8 @@ class PairClassifier(LabelledPipe):
         """Build the network for the training data.
 
         labels: classes, or the single label of a score; by default those of the pairs.
-        char_vectors, bigram_vectors: pretrained vectors of characters and of bigrams (two
-            neighbouring characters), for inputs = "chars".
-        word_vectors: pretrained vectors of words, for inputs = "tokens".
+        char_vectors, bigram_vectors: pretrained vectors, for inputs = "chars".
+        word_vectors: pretrained vectors, for inputs = "tokens".
 
         Raises ValueError without pairs (F323), for too few or too many labels (F324), for vectors
         that the component doesn't read (F325) and without any (F327); TypeError for vectors of

@@ -19,7 +19,7 @@ class RE2Options(Options):
 
     objective: Literal["classes", "score"] = option(
         "classes",
-        "what to predict for a pair: one of two or more classes, or a score, by regression",
+        "what to predict: one of two or more classes, or a score by regression",
         fixed=True,
     )
     blocks: int = option(2, "blocks of encoder, alignment and fusion", min=1, fixed=True)
@@ -41,7 +41,7 @@ class PairTextOptions(UnitOptions):
 
     embed_width: int = option(
         50,
-        "width of the vectors if none are pretrained; 0 to read those of a tok2vec alone",
+        "width of the vectors if none are pretrained; 0 for a tok2vec's alone",
         min=0,
         fixed=True,
     )
@@ -50,12 +50,12 @@ class PairTextOptions(UnitOptions):
     )
     equal: bool = option(
         True,
-        "texts are always the same if they only differ in spaces beside Chinese, width, case, "
-        "final punctuation, quotation marks around them or traditional characters",
+        "texts are the same if they differ only in spaces beside Chinese, width, case, final "
+        "punctuation, surrounding quotation marks or traditional characters",
     )
     inputs: Literal["chars", "tokens"] = option(
         "chars",
-        "units to compare: characters, whatever the tokens are (chars), or tokens",
+        "what to compare: characters, whatever the tokens are, or tokens",
         fixed=True,
     )
     lower_case: bool = option(True, "look up words in lower case", fixed=True)

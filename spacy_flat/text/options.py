@@ -19,19 +19,17 @@ class UnitOptions(TableOptions):
     """Options of the tables of characters, bigrams and words, and of computing in batches."""
 
     char_min_freq: int = option(
-        1, "minimum occurrences in training of a character with a trained vector", min=1, fixed=True
+        1, "minimum occurrences in training for a trained vector", min=1, fixed=True
     )
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
-    bigrams: bool = option(
-        True, "use the bigram of a character and its right neighbour", fixed=True
-    )
+    bigrams: bool = option(True, "read the bigram of each character and the next", fixed=True)
     bigram_min_freq: int = option(
-        1, "minimum occurrences in training of a bigram with a trained vector", min=1, fixed=True
+        1, "minimum occurrences in training for a trained vector", min=1, fixed=True
     )
     word_min_freq: int = option(
-        1, "minimum occurrences in training of a word with a trained vector", min=1, fixed=True
+        1, "minimum occurrences in training for a trained vector", min=1, fixed=True
     )
-    batch_size: int = option(3000, "nodes of the attention in a batch, with padding", min=1)
+    batch_size: int = option(3000, "nodes of attention in a batch, with padding", min=1)
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,6 @@ class SegmentOptions(Options):
 
     max_length: int = option(
         200,
-        "maximum length of a piece of text in one attention, in units; longer texts are split",
+        "maximum units in one attention; longer texts are split",
         min=1,
     )

@@ -37,7 +37,7 @@ def build_character_transformer(
     """Build a transformer such as BERT with one vector per character, for the component
     `transformer` of spacy-transformers.
 
-    name: the name of a Hugging Face model, or the path of a folder. Only read by `initialize`.
+    name: a Hugging Face model's name or folder; only `initialize` reads it.
     network: options, as above.
     tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
     transformer_config: settings of the transformer, such as `hidden_dropout_prob`.
@@ -70,7 +70,7 @@ def build_character_transformer(
 def build_character_listener(upstream: str = "*", grad_factor: float = 1.0) -> Tok2Vec:
     """Build a layer that listens to the pipeline's transformer for vectors of characters.
 
-    upstream: the name of the transformer, or "*" for any.
+    upstream: name of the transformer, or "*" for any.
     grad_factor: factor of the gradients.
 
     Raises ImportError (F030) as above.
@@ -91,7 +91,7 @@ def build_character_tok2vec(
 ) -> Tok2Vec:
     """Build a transformer of a single component, as `nlp.replace_listeners` does.
 
-    pooling: combines the vectors of each token's characters; None for one vector per character.
+    pooling: combines the vectors of a token's characters; None keeps one per character.
     The other arguments are those of the transformer and the listener.
     """
     transformer = build_character_transformer(name, network, tokenizer_config, transformer_config)

@@ -16,26 +16,24 @@ class CharacterTransformerOptions(Options):
 
     tokenize: Tokenize = option(
         "characters",
-        "read single characters as one piece each, or the pieces of whole texts",
+        "read each character as one piece, or the pieces of whole texts",
         fixed=True,
     )
-    layers: Literal["last"] = option("last", "the layer whose vectors are used", fixed=True)
+    layers: Literal["last"] = option("last", "the layer to read", fixed=True)
     window: int = option(
         510,
-        "pieces to read at once, two fewer than the BERT's positions; longer texts are split",
+        "pieces to read at once, two fewer than the encoder's positions; longer texts are split",
         min=1,
     )
     overlap: int = option(
-        128, "pieces that two windows share if they split a sentence; at most half of window", min=0
+        128, "pieces that two windows of a split sentence share; at most half of window", min=0
     )
-    batch_size: int = option(1024, "pieces in a batch, with padding, in prediction", min=1)
+    batch_size: int = option(1024, "pieces in a batch in prediction, with padding", min=1)
     bfloat16: bool = option(
-        True, "multiply in bfloat16 on processors that can, which is nearly twice as fast"
+        True, "multiply in bfloat16 on processors that support it, nearly twice as fast"
     )
-    fine_tune: bool = option(True, "train the transformer with its listeners; false freezes it")
+    fine_tune: bool = option(True, "train the transformer; false freezes it")
     frozen_steps: int = option(
-        0, "steps at the start of training in which the transformer stays frozen", min=0
+        0, "first steps of training, in which the transformer stays frozen", min=0
     )
-    warmup_steps: int = option(
-        0, "steps after that in which its learning rate rises to the full rate", min=0
-    )
+    warmup_steps: int = option(0, "steps after these in which its learning rate rises", min=0)

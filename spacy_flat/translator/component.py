@@ -43,18 +43,17 @@ WANTED_NAMES = "a mapping of terms to their translations, strings on one line ea
 class Seq2SeqTranslator(NetworkPipe):
     """Translates texts with an encoder–decoder Transformer.
 
-    beam: beam width, at most 100; 1 always takes the most probable piece ("greedy").
-    length_penalty: α of Wu et al. (2016), which divides log-probabilities by ((5 + length) / 6)^α.
-        Only matters if beam is above 1.
-    max_ratio: maximum pieces of a translation for each character of the sentence, plus 10.
-    no_repeat_ngram: no sequence of this many pieces may occur twice in a sentence; 0 allows all.
-    carry_names: translate entities of the Doc, each exactly once: with the list of names, some 700
-        well-known ones by their common English name, other people and places in pinyin (needs
-        pypinyin).
-    placeholder_rate: share of the names on both sides of training pairs to replace with
-        placeholders: names of the list, words in Latin letters and numbers.
-    join_rate: share of training pairs to join with the one before, so that the network learns
-        longer texts with more names.
+    beam: beam width, at most 100; 1 is greedy.
+    length_penalty: α of Wu et al. (2016), which divides log-probabilities by ((5 + length) / 6)^α;
+        for a beam above 1.
+    max_ratio: maximum pieces of a translation per character of the sentence, plus 10.
+    no_repeat_ngram: no sequence of this many pieces occurs twice in a sentence; 0 allows all.
+    carry_names: translate each of the Doc's entities exactly once: by the list of names, some 700
+        common English names, or, for people and places, in pinyin (needs pypinyin).
+    placeholder_rate: share of listed names, Latin words and numbers on both sides of training pairs
+        to replace with placeholders.
+    join_rate: share of training pairs to join with the previous one, for longer texts with more
+        names.
     """
 
     beam: int = setting(1, min=1, max=100)

@@ -19,11 +19,11 @@ class Seq2SeqOptions(Options):
     num_heads: int = option(4, "heads of each attention", min=1, fixed=True)
     ff_width: int = option(1024, "width of the feed-forward layers", min=1, fixed=True)
     dropout: float = option(
-        0.0, "dropout of embeddings and sublayers; small corpora need 0.1 to 0.3", min=0, below=1
+        0.0, "dropout of embeddings and sublayers; 0.1 to 0.3 for small corpora", min=0, below=1
     )
     ff_dropout: float = option(0.1, "dropout within feed-forward layers", min=0, below=1)
     label_smoothing: float = option(
-        0.1, "share of the target's probability to spread over all pieces", min=0, below=1
+        0.1, "share of the probability to spread over all pieces", min=0, below=1
     )
 
     def __post_init__(self) -> None:
@@ -38,22 +38,20 @@ class TranslationOptions(Options):
 
     block: ClassVar[str] = "seq2seq_translator, model.text"
 
-    source: Literal["char"] = option("char", "what the source is read as", fixed=True)
+    source: Literal["char"] = option("char", "units of the source", fixed=True)
     char_min_freq: int = option(
         1,
-        "occurrences of a known source character; 2 teaches what unknown ones are",
+        "minimum occurrences of a known character; with 2, the network learns to read unknown ones",
         min=1,
         fixed=True,
     )
     target_pieces: int = option(6000, "maximum number of target pieces", min=256, fixed=True)
     placeholders: int = option(
-        8, "names in a sentence; a sentence with more is split", min=1, fixed=True
+        8, "maximum names in a sentence; one with more is split", min=1, fixed=True
     )
-    max_length: int = option(
-        100, "maximum length of a sentence, in characters; longer ones are split", min=1
-    )
+    max_length: int = option(100, "maximum characters of a sentence; longer ones are split", min=1)
     longest_pair: int = option(
-        200, "leave out training pairs with a longer side, in characters or pieces", min=1
+        200, "skip training pairs with a longer side, in characters or pieces", min=1
     )
     batch_size: int = option(1500, "characters and pieces in a batch, with padding", min=1)
 

@@ -40,8 +40,8 @@ tok2vec = null
 class FlatEntityRecognizer(CRFEntityRecognizer):
     """Tags characters, with any tokenizer, and also reads the lexicon words they form.
 
-    trust: how strongly words of the lexicon's files count if their type is a label: with 0 the
-        network decides, with 1 they are always entities. `Lexicon.add` sets it by word.
+    trust: how strongly typed words of files count: with 0 the network decides, with 1 they are
+        always entities. `Lexicon.add` sets it by word.
     """
 
     trust: float = setting(0.0, min=0, max=1)
@@ -73,7 +73,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
     def span_probabilities(
         self, docs: Iterable[Doc], spans: Iterable[Iterable[Span | tuple[int, int, str]]]
     ) -> list[list[float]]:
-        """See the base; with the lexicon as it is at the call."""
+        """As of the base class, with the lexicon as it is at the call."""
         with self.featuriser.lexicon.pinned():
             return super().span_probabilities(docs, spans)
 
@@ -87,8 +87,8 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         return words
 
     def render_lattice(self, doc: Doc) -> Svg:
-        """Draw the lattice over a Doc as SVG: its characters, the lexicon words below them, and
-        the entities, with their confidence if it is set. Notebooks show the result.
+        """Draw the lattice over a Doc as SVG, with the entities and their confidence if it is set.
+        Notebooks show the result.
 
         Raises ValueError (F308) before `initialize` and (F161) for more than 500 characters.
         """
@@ -118,10 +118,9 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """Build the network for the training data.
 
         labels: entity types; by default those of the examples.
-        lexicon: words of the lattice; by default jieba's dictionary. Replaces the current lexicon
-            and all words added to it.
-        char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, bigrams (two
-            neighbouring characters) and words.
+        lexicon: words of the lattice; by default jieba's dictionary. Replaces the lexicon and added
+            words.
+        char_vectors, bigram_vectors, word_vectors: pretrained vectors.
 
         Raises TypeError for vectors (F040) of another type; otherwise as `initialize_with`.
         """

@@ -20,19 +20,19 @@ class FLATOptions(NetworkOptions):
 
     fusion: Fusion = option(
         "ff_two",
-        "how to combine the four distances of a pair into one encoding: a linear map with a ReLU, "
-        "of all four (ff, as in the paper) or of two of them (ff_two, as in the released code)",
+        "how a ReLU layer combines the four distances of a pair: all four (`ff`, as in the "
+        "paper) or two (`ff_two`, as in the released code)",
         fixed=True,
     )
     residual: bool = option(
         True,
-        "add a sublayer's input to its output, as in the paper but not in the released code",
+        "add a sublayer's input to its output, as in the paper, not in the released code",
         fixed=True,
     )
     word_features: Sequence[WordFeature] = option(
         ("type", "length", "frequency"), "features of a word, besides its vector", fixed=True
     )
-    lattice_dropout: float = option(0.5, "dropout of the embeddings of words", min=0, below=1)
+    lattice_dropout: float = option(0.5, "further dropout of words' embeddings", min=0, below=1)
     word_dropout: float = option(0.01, "share of words read as unknown in training", min=0, below=1)
 
 
@@ -44,20 +44,20 @@ class LatticeOptions(SegmentOptions, UnitOptions):
 
     only_known_words: bool = option(
         False,
-        "exclude words without a trained or pretrained vector from the lattice, except those whose "
-        "type is a label (with a gazetteer_rate above 0)",
+        "exclude words without a trained or pretrained vector, except (with a gazetteer_rate "
+        "above 0) those whose type is a label",
     )
     gazetteer_rate: float = option(
         0.3,
-        "share of the training entities to add to the lattice during training, as words with their "
-        "labels as types, so that the network learns to use typed words added to the lexicon later",
+        "share of training entities to add to the lattice as words of that type, so that the "
+        "network learns to use typed words",
         min=0,
         max=1,
     )
     gazetteer_noise: float = option(
         0.0,
-        "share of the other words that get a label as type during training, as in real word lists; "
-        "if above 0, some names also get another type or none, so that a type is only a hint",
+        "share of other words that get a label as type in training, as in real lists; above 0, "
+        "some names also get another type or none",
         min=0,
         max=1,
     )

@@ -46,9 +46,8 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         """Build the network for the training data.
 
         labels: entity types; by default those of the examples.
-        char_vectors, bigram_vectors: pretrained vectors of characters and of bigrams (two
-            neighbouring characters), for unit = "char".
-        word_vectors: pretrained vectors of words, for unit = "token".
+        char_vectors, bigram_vectors: pretrained vectors, for unit = "char".
+        word_vectors: pretrained vectors, for unit = "token".
 
         Raises TypeError (F040) for vectors of another type, ValueError (F325) for vectors that the
         component doesn't use; otherwise as `initialize_with`.

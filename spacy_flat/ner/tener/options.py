@@ -24,19 +24,20 @@ class TENEROptions(NetworkOptions):
     block: ClassVar[str] = "tener_ner, model.network"
 
     layers: int = option(2, "layers of attention and feed-forward", min=1, fixed=True)
-    ff: int = option(2, "the feed-forward layer is this many times as wide", min=1, fixed=True)
+    ff: int = option(
+        2, "width of the feed-forward layers, as a multiple of the network's", min=1, fixed=True
+    )
     encoder: Encoder = option(
         "transformer",
-        "the encoder: TENER's transformer, or none, if a tok2vec such as a BERT does the encoding",
+        "TENER's transformer, or none above a tok2vec that does the encoding",
         fixed=True,
     )
     char_encoder: CharEncoder = option(
         "adatrans",
-        "encoder of a word's spelling, for unit = token: a layer of this Transformer "
-        "(adatrans), an LSTM (lstm) or nothing (none)",
+        "encoder of spellings, for unit = token: a layer of TENER's transformer, an LSTM or none",
         fixed=True,
     )
-    char_width: int = option(30, "width of the encoding of a spelling", min=1, fixed=True)
+    char_width: int = option(30, "width of a spelling's encoding", min=1, fixed=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,18 +57,17 @@ class SequenceOptions(SegmentOptions, UnitOptions):
 
     unit: Unit = option(
         "char",
-        'units to tag: "char" for the characters of the text, whatever the tokens are, or "token"',
+        "what to tag: characters, whatever the tokens are, or tokens",
         fixed=True,
     )
     characters: bool = option(
         True,
-        'embed characters (unit = "char"); otherwise a tok2vec such as a BERT provides vectors',
+        "embed characters, for unit = char; otherwise only a tok2vec provides vectors",
         fixed=True,
     )
     lower_case: bool = option(
         True,
-        "look up words in lower case; spelling and case features still see the case, "
-        "except in lines in capitals, which are read in lower case",
+        "look up words in lower case; spellings keep their case, except in lines in capitals",
         fixed=True,
     )
     normalise_numbers: bool = option(True, "read every digit as 0", fixed=True)
