@@ -16,7 +16,7 @@ from . import entities, pairs, poems
 from .columns import column_lines, schemes_of
 from .docs import new_docs
 from .formats import ConvertOptions, CorpusFormat, Summary
-from .offsets import layout_of
+from .offsets import EXAMPLES, parse
 from .records import Line, has_records, read_records
 
 FORMATS: dict[str, CorpusFormat] = entities.FORMATS | pairs.FORMATS | poems.FORMATS
@@ -74,7 +74,7 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     for option in fields(options):
         if getattr(options, option.name) != option.default and option.name not in takes:
             flag = "--" + option.name.replace("_", "-")
-            raise ValueError(Errors.F174.format(option=flag, kind=f"the format {name}"))
+            raise ValueError(Errors.F174.format(option=flag, path=path))
     return name
 
 
@@ -107,10 +107,12 @@ def detect_format(path: Path) -> str:
 
 
 def formats_of(record: Any) -> set[Fit]:
-    """The formats that a JSON record fits."""
+    """The formats that a JSON record fits. A file may mix those of entities, which one reader tells
+    apart: a record without any could be of each."""
     found: set[Fit] = set()
     with suppress(ValueError):
-        found.add((layout_of(record), 0))
+        parse(record)
+        found |= {(name, 0) for name in EXAMPLES}
     with suppress(ValueError):
         poems.lines_of(record)
         found.add(("poems-jsonl", 0))

@@ -250,18 +250,6 @@ def _longest(
 # Records of a file
 
 
-def layout_of(record: Any) -> str:
-    """The layout of a record. Raises ValueError as `parse`."""
-    parse(record)
-    if isinstance(record, list):
-        return "spacy"
-    if {"data", "annotations"} <= record.keys():
-        return "label-studio"
-    if isinstance(record.get("label"), dict):
-        return "cluener"
-    return "prodigy" if record.keys() & {"spans", "answer"} else "doccano"
-
-
 def parse(record: Any) -> tuple[str, list[Mention]]:
     """The text and the entities of a record; no text if the record says nothing, since an
     annotator skipped it, rejected it, or has not seen it.
