@@ -323,7 +323,7 @@ def _of_types(entity: Any) -> list[Mention]:
         if type(start) is not int or type(end) is not int or not isinstance(labels, list):
             raise TypeError
         surface = fields.get("text") if isinstance(fields.get("text"), str) else None
-        return [Mention(label.strip(), start, end, surface) for label in labels]
+        return [Mention(label.strip(), start, end, surface) for label in labels or [""]]
     except (AttributeError, TypeError, ValueError):
         problem = f"{entity!r} is neither [start, end, type] nor an object with these"
         raise ValueError(problem) from None

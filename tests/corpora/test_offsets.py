@@ -90,6 +90,7 @@ def test_layouts(tmp_path: Path, record: object, spans: object) -> None:
             "is neither [start, end, type] nor",
         ),
         ('{"text": "a", "label": {"": {"a": [[0, 0]]}}}', "an entity has no type"),
+        ('{"text": "a", "ents": [{"start": 0, "end": 1, "labels": []}]}', "an entity has no type"),
         ('{"text": "\\ud800", "label": {}}', "surrogates not allowed"),
         ('{"text": "甲", "label": [[0, 1, "\\ud800"]]}', "surrogates not allowed"),
         ('{"text": "甲", "label": [[0, 1]]}', "[0, 1] is neither [start, end, type] nor an object"),
