@@ -61,6 +61,7 @@ def test_entities_survive(tmp_path: Path, text: str, data: st.DataObject) -> Non
         ({"text": TEXT, "ents": [SPAN], "tokens": []}, LOC),  # spaCy's Doc.to_json
         ({"text": TEXT, "spans": [{"token_start": 0, **SPAN}]}, LOC),
         ({"text": TEXT, "spans": [SPAN], "answer": "reject"}, None),
+        ({"text": TEXT, "spans": [SPAN], "answer": "ignore"}, None),
         ({"text": TEXT, "label": None}, None),
         ({"text": TEXT, "label": None, "entities": [SPAN]}, LOC),
         (task({"result": RESULT}), LOC),
@@ -117,6 +118,7 @@ def test_malformed_records_are_never_repaired(tmp_path: Path, raw: str, problem:
     [
         ("Berlin, Germany", "in Berlin,  Germany", 3, 19),
         ("a\nb", "a\r\nb", 0, 4),
+        ("a\\nb", "a\nb", 0, 3),
         ("cafe\u0301", "café", 0, 4),
         ("ＡＢＣ", "ABC公司", 0, 3),
     ],
@@ -214,8 +216,10 @@ def surfaces(sentences: list[Sentence]) -> list[list[str]]:
 )
 def test_records_that_count_differently(tmp_path: Path, records: list[Any], repair: bool) -> None:
     """Or in which two ways fit: no repair guesses."""
-    with pytest.raises(ValueError, match=rf"F128.*{WHERE}.*{WHERE}" % ((".*",) * 6)):
+    with pytest.raises(ValueError, match=rf"F128.*{WHERE}.*{WHERE}" % ((".*",) * 6)) as error:
         read(tmp_path, *records, repair=repair)
+    *_, (one, other) = re.findall(r"is (\S+) in [^,]+, (\S+) in", str(error.value))
+    assert one != other
 
 
 def test_units_of_one_record_that_count_differently(tmp_path: Path) -> None:
