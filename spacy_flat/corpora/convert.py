@@ -79,8 +79,8 @@ def find_format(path: Path, options: ConvertOptions) -> str:
 
 
 def detect_format(path: Path) -> str:
-    """The format of a file by the keys of JSON or by tags in columns, where only one fits all of
-    the first lines. Others have to be named.
+    """The format of a file by the keys of its first JSON record, or by tags in columns, where only
+    one fits all of the first lines. Others have to be named.
 
     Raises ValueError for a file without text (F010), for broken JSON (F119, F156), and for the
     first line with which no format fits (F150).
@@ -88,7 +88,9 @@ def detect_format(path: Path) -> str:
     is_json = has_records(path)
     items: Iterable[tuple[Line, Any]] = read_records(path) if is_json else column_lines(path)
     found: set[Fit] = set()
-    for line, item in islice(((line, item) for line, item in items if item), SAMPLE):
+    # The reader says more exactly what is wrong with other records.
+    n_items = 1 if is_json else SAMPLE
+    for line, item in islice(((line, item) for line, item in items if item), n_items):
         fits = formats_of(item) if is_json else schemes_of(item)
         if not (fits & found if found else fits):
             names = " or ".join(sorted(name for name, _ in found))
@@ -107,8 +109,7 @@ def detect_format(path: Path) -> str:
 
 
 def formats_of(record: Any) -> set[Fit]:
-    """The formats that a JSON record fits. A file may mix those of entities, which one reader tells
-    apart: a record without any could be of each."""
+    """The formats that a JSON record fits. One reader tells those of entities apart."""
     found: set[Fit] = set()
     with suppress(ValueError):
         parse(record)

@@ -98,7 +98,6 @@ def test_files_of_another_shape_are_not_guessed(tmp_path: Path, shape: str) -> N
         ("王\tB-PER", "芳", r"'芳', doesn't fit the format bio or bioes or bmes of the lines"),
         ("王\tM-PER", "芳\tI-PER", r"'芳\\tI-PER', doesn't fit the format bmes of"),
         ("EU NNP B-ORG", "EU B-ORG", "'EU B-ORG', doesn't fit the format bio"),
-        ('{"text": "a", "label": {}}', '{"lines": ["a"]}', ".*doesn't fit .* cluener or"),
     ],
 )
 def test_the_line_that_does_not_fit_is_named(
@@ -115,9 +114,17 @@ def test_json_is_no_columns(tmp_path: Path, form: str) -> None:
             convert(tmp_path, text, format=form)
 
 
-def test_broken_json(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F156.*line 2"):
-        detect(tmp_path, '{"text": "a", "label": {}}\n{"text": \n')
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ('{"text": ', "can't read it"),
+        ('{"lines": ["a"]}', 'it has no "text"'),
+        ('{"text": "a", "label": [[0, 1, ""]]}', "an entity has no type"),
+    ],
+)
+def test_what_is_wrong_with_a_record(tmp_path: Path, record: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=rf"F156.*line 2.*{problem}"):
+        convert(tmp_path, f'{{"text": "a", "label": {{}}}}\n{record}\n')
 
 
 LINES = {
