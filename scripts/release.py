@@ -3,11 +3,11 @@
     python scripts/release.py zh_char_tang [--source FOLDER] [--text FILE …]
 
 `inputs` are the files that the runs read, with their SHA-256; each is given as an option. A run is
-a Python command, and `makes` lists what it writes. Finished runs are skipped. A run is repeated,
-and all after it, if its command, its config or script, or what it made has changed. The last run
-makes the pipeline. The script prints its scores beside those of the previous wheel and writes the
-new one to assets/pipelines; its metadata record the inputs, library versions, commits, and the
-duration of each run.
+a Python command, and `makes` lists what it writes. Finished runs are skipped. A run is repeated if
+its command, its config or script, or what it made has changed, and all after it unless it makes the
+same again. The last run makes the pipeline. The script prints its scores beside those of the
+previous wheel and writes the new one to assets/pipelines; its metadata record the inputs, library
+versions, commits, and the duration of each run.
 """
 
 import argparse

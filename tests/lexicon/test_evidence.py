@@ -214,9 +214,9 @@ def test_a_type_replaces_a_lists_parts_of_speech_and_a_trust_needs_a_label(tmp_p
 
 
 def test_what_a_list_has_that_cannot_be_used(tmp_path: Path) -> None:
-    (path := tmp_path / "names.txt").write_text("翠湾\t\tPRE\n湾\t\tGPE\n医院\t\tn\n", "utf-8")
+    (path := tmp_path / "names.txt").write_text("翠湾\t\tPRE\n的\t\tGPE\n医院\t\tn\n", "utf-8")
     lexicon = lexicon_of_a_pipeline()
-    assert str(lexicon.check(path)).endswith("3 words; 1 unusable word (湾); 1 unknown type (PRE)")
+    assert str(lexicon.check(path)).endswith("3 words; 1 unusable word (的); 1 unknown type (PRE)")
     report = str(lexicon.check(path, type="ORG"))
     assert report.endswith("1 unknown type (PRE); 2 replaced types (PRE, n)")
     with pytest.raises(ValueError, match=r"F044.*'PRE'"):
