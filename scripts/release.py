@@ -3,11 +3,11 @@
     python scripts/release.py zh_char_tang [--source FOLDER] [--text FILE …]
 
 `inputs` are the files that the runs read, with their SHA-256; each is given as an option. A run is
-a Python command, and `makes` lists what it writes. Finished runs are skipped. A run is repeated,
-and all after it, if its command, its config or script, or what it made has changed. The last run
-makes the pipeline. The script prints its scores beside those of the previous wheel and writes the
-new one to assets/pipelines; its metadata record the inputs, library versions, commits, and the
-duration of each run.
+a Python command, and `makes` lists what it writes. Finished runs are skipped. A run is repeated if
+its command, its config or script, or what it made has changed, and all after it unless it makes the
+same again. The last run makes the pipeline. The script prints its scores beside those of the
+previous wheel and writes the new one to assets/pipelines; its metadata record the inputs, library
+versions, commits, and the duration of each run.
 """
 
 import argparse
@@ -52,9 +52,11 @@ def main() -> None:
     recipe = recipes[given.package]
     paths = {name: getattr(given, name) for name in recipe["inputs"]}
     check(paths, recipe["inputs"])
-    folder = TRAINING / given.package
+    training = TRAINING / "trial" if given.steps else TRAINING
+    folder = training / given.package
     values = {**paths, "source": given.source, "gpu": given.gpu, "trial": given.steps}
-    done = execute(recipe["runs"], values | {"here": folder}, folder / "runs.json")
+    values |= {"training": training, "here": folder}
+    done = execute(recipe["runs"], values, folder / "runs.json")
     if not (given.no_wheel or given.steps):
         package(given.package, Path(done[-1]["makes"][0]), recipe | {"made": made(paths, done)})
 

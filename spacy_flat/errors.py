@@ -89,7 +89,7 @@ class Errors:
     F170 = "[F170] {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which often replaces a lost character or ends a title. Correct it, drop the poem with --repair, or use --format lines."
     F171 = "[F171] No annotated corpus among {paths}. Give a .spacy file with at least one text, as from `spacy flat convert`: of .txt files nothing is known."
     F173 = "[F173] An acrostic sets the first character of each line. Use either --prompt or --acrostic."
-    F174 = "[F174] {option} has no effect on {kind}. Leave it out."
+    F174 = "[F174] {option} has no effect on {path}. Leave it out."
 
     # F20x: weights and optimizers
     F200 = "[F200] Can't read the model: {reason}. The file is damaged, incomplete or from another package or version. Download or train the pipeline again."

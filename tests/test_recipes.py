@@ -31,7 +31,7 @@ def contents(here: Path, runs: list[dict[str, Any]]) -> list[str]:
 def test_what_is_finished_is_not_done_again(here: Path) -> None:
     runs = [adding("a", "1"), adding("b", "2"), adding("c", "3")]
     assert contents(here, runs) == contents(here, runs) == ["1", "2", "3"]
-    # A run is repeated, and all after it, if its command, script or result has changed.
+    # A run is repeated if its command, script or result has changed.
     runs[1] = adding("b", "4")
     assert contents(here, runs) == ["1", "4", "3"]
     (here / "b").write_text("")
@@ -43,6 +43,22 @@ def test_what_is_finished_is_not_done_again(here: Path) -> None:
     assert contents(here, runs) == ["6", "4", "3"]
     seconds = [run["seconds"] for run in json.loads((here / "runs.json").read_text())]
     assert len(seconds) == 3
+
+
+def test_what_makes_the_same_again_repeats_nothing_after_it(here: Path) -> None:
+    run = "-c \"open('{here}/log', 'a').write('%s'); open('{here}/%s', 'w')\""
+    runs = [{"run": run % (name, name), "makes": ["{here}/" + name]} for name in "ab"]
+    for _ in range(2):
+        contents(here, [{**runs[0], "always": True}, runs[1]])
+    assert (here / "log").read_text("utf-8") == "aba"
+
+
+def test_what_recipes_share_is_not_deleted(here: Path) -> None:
+    values = {"here": here / "own", "there": here, "trial": 0}
+    for text in "12":
+        run = {"run": (ADD % ("a", text)).replace("here", "there"), "makes": ["{there}/a"]}
+        release.execute([run], values, here / "runs.json")
+    assert (here / "a").read_text("utf-8") == "12"
 
 
 def test_an_interrupted_run_resumes_unless_it_changed(here: Path) -> None:

@@ -16,7 +16,7 @@ from . import entities, pairs, poems
 from .columns import column_lines, schemes_of
 from .docs import new_docs
 from .formats import ConvertOptions, CorpusFormat, Summary
-from .offsets import layout_of
+from .offsets import EXAMPLES, parse
 from .records import Line, has_records, read_records
 
 FORMATS: dict[str, CorpusFormat] = entities.FORMATS | pairs.FORMATS | poems.FORMATS
@@ -74,13 +74,13 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     for option in fields(options):
         if getattr(options, option.name) != option.default and option.name not in takes:
             flag = "--" + option.name.replace("_", "-")
-            raise ValueError(Errors.F174.format(option=flag, kind=f"the format {name}"))
+            raise ValueError(Errors.F174.format(option=flag, path=path))
     return name
 
 
 def detect_format(path: Path) -> str:
-    """The format of a file by the keys of JSON or by tags in columns, where only one fits all of
-    the first lines. Others have to be named.
+    """The format of a file by the keys of its first JSON record, or by tags in columns, where only
+    one fits all of the first lines. Others have to be named.
 
     Raises ValueError for a file without text (F010), for broken JSON (F119, F156), and for the
     first line with which no format fits (F150).
@@ -88,7 +88,9 @@ def detect_format(path: Path) -> str:
     is_json = has_records(path)
     items: Iterable[tuple[Line, Any]] = read_records(path) if is_json else column_lines(path)
     found: set[Fit] = set()
-    for line, item in islice(((line, item) for line, item in items if item), SAMPLE):
+    # The reader says more exactly what is wrong with other records.
+    n_items = 1 if is_json else SAMPLE
+    for line, item in islice(((line, item) for line, item in items if item), n_items):
         fits = formats_of(item) if is_json else schemes_of(item)
         if not (fits & found if found else fits):
             names = " or ".join(sorted(name for name, _ in found))
@@ -107,10 +109,11 @@ def detect_format(path: Path) -> str:
 
 
 def formats_of(record: Any) -> set[Fit]:
-    """The formats that a JSON record fits."""
+    """The formats that a JSON record fits. One reader tells those of entities apart."""
     found: set[Fit] = set()
     with suppress(ValueError):
-        found.add((layout_of(record), 0))
+        parse(record)
+        found |= {(name, 0) for name in EXAMPLES}
     with suppress(ValueError):
         poems.lines_of(record)
         found.add(("poems-jsonl", 0))

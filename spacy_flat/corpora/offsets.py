@@ -250,18 +250,6 @@ def _longest(
 # Records of a file
 
 
-def layout_of(record: Any) -> str:
-    """The layout of a record. Raises ValueError as `parse`."""
-    parse(record)
-    if isinstance(record, list):
-        return "spacy"
-    if {"data", "annotations"} <= record.keys():
-        return "label-studio"
-    if isinstance(record.get("label"), dict):
-        return "cluener"
-    return "prodigy" if record.keys() & {"spans", "answer"} else "doccano"
-
-
 def parse(record: Any) -> tuple[str, list[Mention]]:
     """The text and the entities of a record; no text if the record says nothing, since an
     annotator skipped it, rejected it, or has not seen it.
@@ -335,7 +323,7 @@ def _of_types(entity: Any) -> list[Mention]:
         if type(start) is not int or type(end) is not int or not isinstance(labels, list):
             raise TypeError
         surface = fields.get("text") if isinstance(fields.get("text"), str) else None
-        return [Mention(label.strip(), start, end, surface) for label in labels]
+        return [Mention(label.strip(), start, end, surface) for label in labels or [""]]
     except (AttributeError, TypeError, ValueError):
         problem = f"{entity!r} is neither [start, end, type] nor an object with these"
         raise ValueError(problem) from None

@@ -93,7 +93,7 @@ def weigh(
     known = dict.fromkeys(entry.word for entry in entries) if orders.any() else ()
     report.ordered = [word for word in known if orders[lexicon.ids_of(word)].any()]
     left = {*report.no_names, *report.ordered}
-    entries = [entry for entry in entries if entry.word not in left]
+    entries = [*dict.fromkeys(entry for entry in entries if entry.word not in left)]
     if lexicon.frequencies.max(initial=0) <= 0:
         return entries
     unusable = {*report.unusable}

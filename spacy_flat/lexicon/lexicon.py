@@ -208,6 +208,8 @@ class Lexicon:
                 raise ValueError(Errors.F050.format(path=path, words=_listed(report.no_names)))
         if trust is None:
             entries = weigh(entries, snapshot, self._labels, report)
+        else:
+            report.no_names = ()  # all words are used
         return entries, report
 
     def remove(self, words: Iterable[str]) -> int:

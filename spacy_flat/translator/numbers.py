@@ -161,9 +161,11 @@ def _rest(numeral: str, size: int, has_tenths: bool) -> Decimal | None:
         return None
     if len(numeral) == 1 and found < 10 < size:
         return found * size / 10 if has_tenths else None
-    # 2亿50 may be 2亿50万, and 1万05 10,500.
-    least = 0 if plain != numeral else max(size / 10, 100) if found % 1 else size / 100
-    return None if plain.isascii() and (plain[0] == "0" or found < least) else found
+    # 2亿50 may be 2亿50万, 一亿五千 150 million, and 1万05 10,500.
+    is_ascii = plain.isascii()
+    least = size / 10**4 if not is_ascii else max(size / 10, 100) if found % 1 else size / 100
+    is_short = plain == numeral and found < least
+    return None if is_short or (is_ascii and plain[0] == "0") else found
 
 
 def spelled(numeral: str) -> str:

@@ -1,5 +1,6 @@
 """From a file to a DocBin: formats, paths, options, and Docs as spaCy sees them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,6 @@ def detect(folder: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ('[\n {"text": "a", "label": {}}\n]\n', "cluener"),
-        ('["a", {"entities": []}]\n', "spacy"),
-        ('{"id": 1, "text": "a", "label": [[0, 1, "X"]]}\n{"text": "b", "label": []}\n', "doccano"),
-        ('{"text": "a", "spans": []}\n{"text": "a", "answer": "reject", "spans": []}', "prodigy"),
         ("# text = 甲\n-DOCSTART- -X- O O\n\n甲 NN B-LOC\n", "bio"),
         ("1\t王\tNR\tB-PER\n2\t芳\tNR\tI-PER\n", "bio"),
         ("EU NNP I-NP B-ORG\nrejects VBZ I-VP O\n", "bio"),
@@ -42,6 +39,23 @@ def detect(folder: Path, text: str) -> str:
 )
 def test_formats_are_detected_where_one_fits(tmp_path: Path, text: str, form: str) -> None:
     assert detect(tmp_path, text) == form
+
+
+NOTHING = [{"label": None}, {"labels": []}, {"label": {}}, {"spans": [], "answer": "reject"}]
+MARKED = [
+    {"text": "王芳去", "label": {"PER": {"王芳": [[0, 1]]}}},
+    {"text": "王芳去", "label": [[0, 2, "PER"]]},
+    ["王芳去", {"entities": [[0, 2, "PER"]]}],
+]
+
+
+@pytest.mark.parametrize("marked", MARKED)
+def test_layouts_of_entities_may_mix(tmp_path: Path, marked: object) -> None:
+    """Records without entities may have any."""
+    records = [*({"text": "好", **each} for each in NOTHING), marked]
+    docs, summary = convert(tmp_path, "\n".join(map(json.dumps, records)))
+    assert [entities(doc) for doc in docs] == [[], [], [("王芳", "PER")]]
+    assert summary.skipped == 2
 
 
 WRONG = {
@@ -84,7 +98,6 @@ def test_files_of_another_shape_are_not_guessed(tmp_path: Path, shape: str) -> N
         ("王\tB-PER", "芳", r"'芳', doesn't fit the format bio or bioes or bmes of the lines"),
         ("王\tM-PER", "芳\tI-PER", r"'芳\\tI-PER', doesn't fit the format bmes of"),
         ("EU NNP B-ORG", "EU B-ORG", "'EU B-ORG', doesn't fit the format bio"),
-        ('{"text": "a", "label": {}}', '{"text": "a", "label": []}', ".*doesn't fit .* cluener"),
     ],
 )
 def test_the_line_that_does_not_fit_is_named(
@@ -101,9 +114,17 @@ def test_json_is_no_columns(tmp_path: Path, form: str) -> None:
             convert(tmp_path, text, format=form)
 
 
-def test_broken_json(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F156.*line 2"):
-        detect(tmp_path, '{"text": "a", "label": {}}\n{"text": \n')
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ('{"text": ', "can't read it"),
+        ('{"lines": ["a"]}', 'it has no "text"'),
+        ('{"text": "a", "label": [[0, 1, ""]]}', "an entity has no type"),
+    ],
+)
+def test_what_is_wrong_with_a_record(tmp_path: Path, record: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=rf"F156.*line 2.*{problem}"):
+        convert(tmp_path, f'{{"text": "a", "label": {{}}}}\n{record}\n')
 
 
 LINES = {
@@ -152,7 +173,7 @@ def test_a_failed_conversion_leaves_the_old_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "code"),
     [
-        ('{"text": "a", "label": {}}', {"words": True}, "F174.*--words has no effect on .*cluener"),
+        ('{"text": "a", "label": {}}', {"words": True}, "F174.*--words has no effect on .*corpus"),
         ("好 O\n", {"scores": True}, "F174.*--scores"),
         ("好 O\n", {"format": "conll"}, r"F118.*'conll'.*auto, bio, bmes"),
     ],

@@ -69,6 +69,12 @@ def test_a_short_list_makes_no_name_of_a_common_word_or_a_known_person() -> None
     assert (found, report.ordinary) == (dict.fromkeys(words[2:], -1.0), words[:2])
 
 
+def test_a_word_that_a_list_repeats_is_one() -> None:
+    words = ["学院", "翠湾", "医院"]
+    (found, report), (twice, again) = (listed(words * n, 1000 + n * 3) for n in (1, 300))
+    assert (found, report.ordinary) == (twice, again.ordinary)
+
+
 def test_words_keep_their_order() -> None:
     words = [("翠湾", "GPE"), ("药店", "n"), ("习近平", "PER"), ("高兴", "a")]
     entries = [Entry(word, type=type) for word, type in words]
@@ -100,6 +106,13 @@ def test_what_looks_like_no_name(tmp_path: Path, type: str) -> None:
     with pytest.raises(ValueError, match=r"F050.*list\.txt.*'甲店，乙店', "):
         report_of(path, lines, type=type, strict=True)
     report_of(path, "".join(f"{word}\t\n" for word in NAMES), type=type, strict=True)
+
+
+def test_a_trust_leaves_out_no_word(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (path := tmp_path / "list.txt").write_text("2014年5月", "utf-8")
+    assert lexicon_of_a_pipeline().update(path, type="GPE", trust=0.5) == 1
+    assert "list.txt: 1 word" in caplog.text
+    assert "left out" not in caplog.text
 
 
 def test_a_list_overrides_no_order(tmp_path: Path) -> None:
@@ -201,9 +214,9 @@ def test_a_type_replaces_a_lists_parts_of_speech_and_a_trust_needs_a_label(tmp_p
 
 
 def test_what_a_list_has_that_cannot_be_used(tmp_path: Path) -> None:
-    (path := tmp_path / "names.txt").write_text("翠湾\t\tPRE\n湾\t\tGPE\n医院\t\tn\n", "utf-8")
+    (path := tmp_path / "names.txt").write_text("翠湾\t\tPRE\n的\t\tGPE\n医院\t\tn\n", "utf-8")
     lexicon = lexicon_of_a_pipeline()
-    assert str(lexicon.check(path)).endswith("3 words; 1 unusable word (湾); 1 unknown type (PRE)")
+    assert str(lexicon.check(path)).endswith("3 words; 1 unusable word (的); 1 unknown type (PRE)")
     report = str(lexicon.check(path, type="ORG"))
     assert report.endswith("1 unknown type (PRE); 2 replaced types (PRE, n)")
     with pytest.raises(ValueError, match=r"F044.*'PRE'"):

@@ -10,7 +10,7 @@ import spacy
 from converted import entities
 from spacy.language import Language
 from spacy.tokens import Doc
-from teach import completed, labelled
+from teach import compared, completed, labelled
 
 from spacy_flat.corpora.docs import make_doc
 
@@ -55,9 +55,21 @@ def test_names_that_both_find_are_known_and_texts_without_any_have_none(
     ruler = nlp.add_pipe("entity_ruler")
     ruler.add_patterns([{"label": "PER", "pattern": name} for name in ("王芳", "李明")])  # type: ignore[attr-defined]
     monkeypatch.setitem(nlp.__dict__, "pipe", lambda texts: map(sure_of(nlp), texts))
-    first, *others = labelled(iter(["王芳和李明简直是好人", *["王芳来了", "没有名字"] * 4]), nlp)
+    first, *others = labelled(
+        iter(["王芳和李明简直是好人", *["王芳来了", "李明来了", "没有名字"] * 4]), nlp
+    )
     assert entities(first) == [("王芳", "PER")]
     assert [token.text for token in first if not token.ent_iob_] == ["李", "明", "简", "直"]
     # One text without names joins four with one.
     assert [len(doc.ents) for doc in others] == [1, 1, 1, 0, 1]
-    assert {token.ent_iob_ for token in others[3]} == {"O"}
+    assert {(token.doc.text, token.ent_iob_) for token in others[3]} == {("没有名字", "O")}
+
+
+def test_what_only_one_finds_or_is_far_from_names_is_unknown() -> None:
+    doc = spacy.blank("zh")("好" * 60)
+    doc.ents = [doc.char_span(20, 22, "PER"), doc.char_span(30, 32, "PER")]
+    for ent, confidence in zip(doc.ents, (0.9, 0.4), strict=True):
+        ent._.confidence = confidence
+    names = {(20, 22, "PER"), (30, 32, "PER"), (21, 24, "LOC")}
+    unknown = {*range(8), 22, 23, 30, 31, *range(34, 60)}
+    assert compared(names, doc) == ({(20, 22, "PER")}, unknown)

@@ -34,8 +34,8 @@ def spellings(number: int, has_tenths: bool = True) -> set[str]:
     if not rest:
         return found | heads
     rests = spellings(rest, has_tenths) - {"两"}
-    # A single digit would count tenths, and 2亿50 may be 2亿50万.
-    ends = {each for each in rests if not each.isascii() or rest * 100 >= size}
+    # A single digit would count tenths, 2亿50 may be 2亿50万, and 一亿五千 150 million.
+    ends = {each for each in rests if rest * (100 if each.isascii() else 10**4) >= size}
     if size > 10:
         ends = {each for each in ends if len(each) > 1 or each == "十"}
     ends |= {zero + each for zero in "零〇" for each in rests}
@@ -56,6 +56,11 @@ def test_all_short_numerals() -> None:
         for numeral in map("".join, product("零一五十百千万15.", repeat=length)):
             if not numeral.isascii():
                 assert value(numeral) == known.get(numeral), numeral
+
+
+def test_what_may_leave_out_a_unit_is_no_number() -> None:
+    assert [value(each) for each in ("一亿五千", "3亿2百", "2亿50", "1万05")] == [None] * 4
+    assert value("一亿零五千") == 100_005_000
 
 
 @st.composite
