@@ -10,9 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ..text.batches import padding
 from ..text.featuriser import TextFeaturiser
 from ..text.scripts import Simplifier
-from ..text.vocabulary import TableVocab, hash_characters, padding
+from ..text.vocabulary import TableVocab, hash_characters
 from ..util.arrays import Bools, Ints, Strings
 from .options import TextOptions
 

@@ -1,21 +1,20 @@
 """Pairs of texts → padded batches of numbers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from spacy.tokens import Span
 
+from ..text.batches import Ragged
 from ..text.featuriser import TextFeaturiser
 from ..text.scripts import Simplifier
 from ..text.spans import Unit
 from ..text.vocabulary import (
     NewTable,
-    Ragged,
     TableVocab,
     Vocabulary,
-    group_by_cost,
     hash_bigrams,
     hash_characters,
     hash_words,
@@ -46,12 +45,6 @@ class PairTexts:
     strings: Sequence[list[str]] = ()  # [N] the units of each text
     vectors: Any = None
     backprop: Callable[[], None] = nothing
-
-
-def grouped(lengths: Ints, max_units: int) -> Iterator[Ints]:
-    """Numbers of texts of similar length, of at most so many units with padding, or of one text."""
-    order = np.argsort(lengths, kind="stable")
-    return group_by_cost(order, lengths, np.zeros_like(lengths), max_units)
 
 
 @dataclass(frozen=True)

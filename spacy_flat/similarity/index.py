@@ -17,7 +17,7 @@ from thinc.backends import get_array_ops
 
 from ..errors import Errors
 from ..nn.shim import tok2vec_of
-from ..text.featuriser import batch_by_length
+from ..text.batches import batch_by_length
 from ..util.arrays import Float32s, Ints
 from ..util.files import replacing
 from ..util.options import require_count, require_number, require_string

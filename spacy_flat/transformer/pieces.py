@@ -16,12 +16,12 @@ import srsly
 from spacy.tokens import Doc
 
 from ..errors import Errors
+from ..text.batches import batch_by_cost
 from ..text.featuriser import TextFeaturiser
 from ..text.scripts import lower_capitals
 from ..text.segments import split_units
 from ..text.spans import Units
 from ..text.tok2vec import token_of_unit
-from ..text.vocabulary import group_by_cost
 from ..util.arrays import Bools, Ints
 from .options import CharacterTransformerOptions
 
@@ -127,11 +127,9 @@ class PieceFeaturiser(TextFeaturiser):
     def batches(self, pieces: Pieces, max_pieces: int) -> Iterator[WindowBatch]:
         """Padded batches of windows of similar length, the longest first; of at most so many pieces
         with padding, or one window."""
-        if not pieces.windows:
-            return
-        lengths = np.array([window.end - window.start for window in pieces.windows])
+        lengths = np.array([window.end - window.start for window in pieces.windows], np.int64)
         order = np.argsort(-lengths, kind="stable")
-        for rows in group_by_cost(order, lengths, np.zeros_like(lengths), max_pieces):
+        for rows in batch_by_cost(lengths, max_pieces, order=order):
             yield self._batch(pieces.ids, [pieces.windows[row] for row in rows], lengths[rows])
 
     def ids(self, text: str) -> Ints:

@@ -15,17 +15,16 @@ import srsly
 from ...errors import Warnings
 from ...lexicon import NOT_ENTITY, Lexicon
 from ...lexicon.snapshot import N_BANDS
+from ...text.batches import Ragged, batch_by_cost
 from ...text.featuriser import SegmentFeaturiser
 from ...text.scripts import Simplifier
 from ...text.segments import Segment
 from ...text.spans import EntitySpan, Units
 from ...text.vocabulary import (
     NewTable,
-    Ragged,
     TableVocab,
     Vocabulary,
     count_codes,
-    group_by_cost,
     pack,
     select_vectors,
     unpack,
@@ -70,8 +69,6 @@ class LatticeFeaturiser(SegmentFeaturiser):
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[LatticeBatch]:
         """In training, the gazetteer adds some of its names."""
-        if not segments:
-            return
         pieces = [texts[segment.text].visible[segment.start : segment.end] for segment in segments]
         chars = self.characters(pieces, self.lexicon.snapshot.simplifier)
         found = self.words_in(pieces)
@@ -79,8 +76,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
             rates = self.options.gazetteer_rate, self.options.gazetteer_noise
             found = self.gazetteer.show_some(found, pieces, *rates)
         words = Ragged(np.bincount(found.pop("texts"), minlength=len(pieces)), found)
-        order = np.lexsort((words.counts, chars.counts))
-        for rows in group_by_cost(order, chars.counts, words.counts, self.options.batch_size):
+        for rows in batch_by_cost(chars.counts, self.options.batch_size, words.counts):
             columns, has_char = chars.pad(rows)
             word_columns, has_word = words.pad(rows)
             heads, lengths = word_columns.pop("heads"), word_columns["lengths"]

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ...text.batches import Ragged, batch_by_cost
 from ...text.featuriser import SegmentFeaturiser
 from ...text.scripts import Simplifier
 from ...text.segments import Segment
 from ...text.spans import Unit, Units
-from ...text.vocabulary import NewTable, Ragged, TableVocab, Vocabulary, group_by_cost, hash_words
+from ...text.vocabulary import NewTable, TableVocab, Vocabulary, hash_words
 from ...util.arrays import Ints
 from ...vectors import VectorSource
 from ..batch import CharBatch, WordBatch
@@ -50,8 +51,6 @@ class SequenceFeaturiser(SegmentFeaturiser):
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[CharBatch | WordBatch]:
-        if not segments:
-            return
         if self.unit == "char":
             parts = [
                 texts[segment.text].visible[segment.start : segment.end] for segment in segments
@@ -61,8 +60,7 @@ class SequenceFeaturiser(SegmentFeaturiser):
         else:
             units, spelled = self._words(texts, segments)
             make = partial(_word_batch, spelled)
-        order, none = np.argsort(units.counts, kind="stable"), np.zeros_like(units.counts)
-        for rows in group_by_cost(order, units.counts, none, self.options.batch_size):
+        for rows in batch_by_cost(units.counts, self.options.batch_size):
             columns, present = units.pad(rows)
             of_rows = tuple(segments[row] for row in rows)
             yield make(segments=of_rows, n_units=units.counts[rows], present=present, **columns)
