@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import re
-import string
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..lexicon import NOT_ENTITY
-from ..text.scripts import HAN_RANGES
+from ..text.scripts import BRACKETS, HALF_WIDTH, HAN_RANGES, LATIN_RANGES, QUOTES
 from ..text.segments import Segment, part_in
 from ..text.spans import EntitySpan, Units
 from ..util.arrays import Bools, Float32s, Ints
@@ -149,18 +148,18 @@ BARRED = re.compile(
     rf"|</[A-Za-z][^<>]*>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})+\s*/?>|<[a-z][\w:.-]*\s*/?>"
 )
 
-_PAIRS = "()[]{}<>（）［］｛｝＜＞〈〉《》【】〔〕〖〗「」『』｢｣«»“”‘’"
-_WIDTHS = str.maketrans("（）［］｛｝＜＞｢｣＂＇", "()[]{}<>「」\"'")
+_PAIRS = f"{BRACKETS}«»{QUOTES}"
+_WIDTHS = {code: char for code, char in HALF_WIDTH.items() if char in "()[]{}<>\"'"}
+_WIDTHS |= str.maketrans("｢｣", "「」")
 _OPENING = dict(zip(_PAIRS.translate(_WIDTHS)[1::2], _PAIRS.translate(_WIDTHS)[::2], strict=True))
 _QUOTES = "\"'`"  # which open and close
-_LATIN = "A-Za-z\u00c0-\u024f"
 _APOSTROPHES = "'＇’"
 # Apostrophes within Latin words, as in O'Brien, aren't quotes.
 BRACKET = re.compile(
     rf"[{re.escape(_PAIRS.replace('’', ''))}\"＂`]"
-    rf"|(?<![0-9{_LATIN}])[{_APOSTROPHES}]|[{_APOSTROPHES}](?![{_LATIN}])"
+    rf"|(?<![0-9{LATIN_RANGES}])[{_APOSTROPHES}]|[{_APOSTROPHES}](?![{LATIN_RANGES}])"
 )
-_POSSESSIVE = re.compile(rf"(?<=[{_LATIN}])[{_APOSTROPHES}]")
+_POSSESSIVE = re.compile(rf"(?<=[{LATIN_RANGES}])[{_APOSTROPHES}]")
 
 # Emoji with what modifies them. Names may have masks and numbers, as in 张○○, and end in ® or ★.
 _SYMBOLS = re.compile(
@@ -198,7 +197,7 @@ _ADDRESS = re.compile(
     """,
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
-_HALF_WIDTH = {ord(char) + 0xFEE0: char for char in f"./@_-{string.digits}{string.ascii_letters}"}
+_IN_ADDRESSES = {code: c for code, c in HALF_WIDTH.items() if c.isalnum() or c in "./@_-"}
 
 
 class UnitRules(NamedTuple):
@@ -268,7 +267,7 @@ def rules_of(text: Units) -> UnitRules:
         np.append(0, each.cumsum())[places] for each in (barred, letters)
     )
     open_at, partners = _brackets(text.text)
-    for match in _ADDRESS.finditer(text.text.translate(_HALF_WIDTH)):
+    for match in _ADDRESS.finditer(text.text.translate(_IN_ADDRESSES)):
         inside = np.arange(match.start() + 1, match.end())
         open_at[inside] = -inside
     before, after = open_at[text.starts], open_at[text.ends]

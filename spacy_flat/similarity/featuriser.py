@@ -9,7 +9,7 @@ from spacy.tokens import Span
 
 from ..text.batches import Ragged
 from ..text.featuriser import TextFeaturiser
-from ..text.scripts import Simplifier
+from ..text.scripts import ZERO_WIDTH, Simplifier
 from ..text.spans import Unit
 from ..text.vocabulary import (
     NewTable,
@@ -21,7 +21,6 @@ from ..text.vocabulary import (
 )
 from ..util.arrays import Ints
 from ..vectors import VectorSource
-from .equality import WITHOUT_ZERO_WIDTH
 from .options import PairTextOptions
 from .pairs import Pair
 
@@ -66,7 +65,7 @@ class PairFeaturiser(TextFeaturiser):
         """The units of a text; [""] for one without any."""
         if self.unit == "char":
             return list(span.text) or [""]
-        return [token.text.translate(WITHOUT_ZERO_WIDTH) or token.text for token in span] or [""]
+        return [ZERO_WIDTH.sub("", token.text) or token.text for token in span] or [""]
 
     def ids(self, texts: Sequence[list[str]]) -> Ragged:
         """The ids of texts, given as `strings` does."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..text.scripts import CLOSING, SENTENCE_ENDS
 from ..text.spans import Units, stripped
 from .decoding import BeamSearch, Source
 from .featuriser import Stretches, TranslationFeaturiser, between
@@ -17,7 +18,7 @@ from .options import TranslationOptions
 from .placeholders import MARKS
 from .scores import TranslationEnt
 
-SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』】〕）)"']*|\n""")
+SENTENCE_END = re.compile(rf"[{SENTENCE_ENDS}]+[{CLOSING}】〕]*|\n")
 COMMA = re.compile(r"[，；、：,;:]|\s")
 _SPACES = re.compile(" +")
 
