@@ -120,8 +120,7 @@ class NewTable:
         """Of characters (size 1) or bigrams (size 2)."""
         counts = count_characters(texts, size, options.normalise_numbers)
         pretrained = character_vectors(source, size, options, options.normalise_numbers)
-        min_freq = options.char_min_freq if size == 1 else options.bigram_min_freq
-        return cls.build(counts, min_freq, pretrained, options)
+        return cls.build(counts, options.min_freq, pretrained, options)
 
     @classmethod
     def of_words(
@@ -132,7 +131,7 @@ class NewTable:
         found = source.read() if source is not None else None
         hashes = hash_words(found.keys if found is not None else [], options)
         pretrained = select_vectors(found, hashes, options)
-        return cls.build(counts, options.word_min_freq, pretrained, options)
+        return cls.build(counts, options.word_min_freq or options.min_freq, pretrained, options)
 
     @property
     def fixed(self) -> "NewTable":
@@ -183,8 +182,7 @@ def character_vectors(
 def count_characters(
     texts: Iterable[str], size: int = 1, normalise_numbers: bool = False
 ) -> Counter[int]:
-    """The counts of characters (size 1), or of bigrams (size 2), those of the texts' ends included,
-    by hash."""
+    """The counts of characters (size 1), or bigrams (size 2) with those at texts' ends, by hash."""
     filled = [text for text in texts if text]
     codes = hash_characters("".join(filled), normalise_numbers)
     if size == 2:
