@@ -186,7 +186,10 @@ class CRFEntityRecognizer(LabelledPipe):
         """
         docs = list(docs)
         self.require_initialised()
-        places = [list(map(_place, each)) for _, each in zip(docs, spans, strict=True)]
+        places = [
+            [in_characters(s) if isinstance(s, Span) else EntitySpan(*s) for s in of_doc]
+            for of_doc in spans
+        ]
         for doc, own in zip(docs, places, strict=True):
             for span in own:
                 if not 0 <= span.start <= span.end <= len(doc.text):
@@ -203,8 +206,7 @@ class CRFEntityRecognizer(LabelledPipe):
     def calibrate(self, examples: Iterable[Example]) -> EntityCalibration:
         """Fit the temperature to held-out examples (Guo et al., 2017). The probability of an entity
         then shows how often such entities are right. Entities stay the same unless there is a
-        `threshold`. `initialize` resets the temperature. Labels that no example has count as
-        unannotated.
+        `threshold`. `initialize` resets the temperature. Labels without an example are unannotated.
 
         Raises ValueError if no entities are found (F348).
         """
@@ -402,7 +404,3 @@ class CRFEntityRecognizer(LabelledPipe):
         for label in self.unannotated_labels:
             if label not in labels:
                 raise ValueError(Errors.F242.format(name=self.name, label=label, labels=labels))
-
-
-def _place(span: Span | tuple[int, int, str]) -> EntitySpan:
-    return in_characters(span) if isinstance(span, Span) else EntitySpan(*span)

@@ -43,8 +43,7 @@ class SpanConstraints:
     within: odds to add to those of all entities within spans.
     dropped: spans of which Docs don't get any entity within. The network still sees these entities:
         otherwise a longer one could take their place.
-    log_odds: odds to add to those of entities with labels of the network; with `_CERTAIN` the rules
-        don't count.
+    log_odds: odds to add to those of entities with labels of the network; `_CERTAIN` beats rules.
     """
 
     fixed: Odds = field(default_factory=dict)
@@ -55,9 +54,6 @@ class SpanConstraints:
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
-
-    def require(self, span: EntitySpan) -> None:
-        self.fixed[span] = REQUIRED
 
     def split(self, segments: Sequence[Segment]) -> dict[Segment, SpanConstraints]:
         """The constraints for each segment of a text, with positions relative to its start, unless
@@ -122,7 +118,7 @@ class SpanConstraints:
                 if any(abs(span.start - each.start) < _width(span) for each in beside):
                     self.log_odds[span] = _CERTAIN
                 else:
-                    self.require(span._replace(label=names[span.label]))
+                    self.fixed[span._replace(label=names[span.label])] = REQUIRED
                 taken.update(range(*span[:2]))
 
 
@@ -256,7 +252,6 @@ class UnitRules(NamedTuple):
 
 
 def rules_of(text: Units) -> UnitRules:
-    """The rules for a text."""
     n = len(text.text)
     barred = np.zeros(n, np.bool_)
     for match in BARRED.finditer(text.text):

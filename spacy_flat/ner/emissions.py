@@ -81,8 +81,7 @@ def network_of(model: TaggingModel) -> TaggingNetwork:
 
 @dataclass(frozen=True)
 class Gold:
-    """The tags [C, K] of each segment that agree with the annotation. Of `n_known` segments
-    something is known."""
+    """The tags [C, K] of each segment that agree with its annotation; `n_known` have any."""
 
     allowed: Mapping[Segment, Bools]
     n_known: int

@@ -107,27 +107,27 @@ def trimmed(span: Span) -> Span:
 
 
 def build_vocabulary(
-    featuriser: PairFeaturiser,
-    pairs: Sequence[Pair],
-    *,
-    char_vectors: VectorSource | None = None,
-    bigram_vectors: VectorSource | None = None,
-    word_vectors: VectorSource | None = None,
+    featuriser: PairFeaturiser, pairs: Sequence[Pair], **vectors: VectorSource | None
 ) -> Vocabulary:
-    """Build the featuriser and the tables of its network from training pairs."""
+    """Build the featuriser and the tables of its network from training pairs.
+
+    vectors: char_vectors and bigram_vectors, or word_vectors.
+    """
     options = featuriser.options
     spans = [trimmed(span) for pair in pairs for span in pair]
     simplifier = Simplifier.of([span.text for span in spans])
     texts = [simplifier(span.text) for span in spans]
     tables: dict[str, NewTable] = {}
     if options.inputs == "chars":
-        if options.embed_width or char_vectors is not None:
-            tables["chars"] = NewTable.of_characters(texts, char_vectors, options)
-        if options.bigrams and (options.embed_width or bigram_vectors is not None):
-            tables["bigrams"] = NewTable.of_characters(texts, bigram_vectors, options, 2)
-    elif options.embed_width or word_vectors is not None:
+        if options.embed_width or vectors.get("char_vectors") is not None:
+            tables["chars"] = NewTable.of_characters(texts, vectors.get("char_vectors"), options)
+        if options.bigrams and (options.embed_width or vectors.get("bigram_vectors") is not None):
+            tables["bigrams"] = NewTable.of_characters(
+                texts, vectors.get("bigram_vectors"), options, 2
+            )
+    elif options.embed_width or vectors.get("word_vectors") is not None:
         words = (simplifier(token.text) for span in spans for token in span)
-        tables["words"] = NewTable.of_words(words, word_vectors, options)
+        tables["words"] = NewTable.of_words(words, vectors.get("word_vectors"), options)
     if not options.fine_tune:
         tables = {name: table.fixed for name, table in tables.items()}
     vocabs = {name: table.vocab for name, table in tables.items()}

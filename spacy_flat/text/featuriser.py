@@ -60,8 +60,7 @@ class SegmentFeaturiser(TextFeaturiser):
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[Any]:
-        """Batches of segments of similar size, of at most `batch_size` nodes with padding, or of
-        one segment."""
+        """Batches of similar segments, of at most `batch_size` nodes with padding, or of one."""
 
     def characters(self, pieces: Sequence[str], simplifier: Simplifier) -> Ragged:
         """The ids of characters and bigrams."""

@@ -37,8 +37,7 @@ class Units:
 
     @classmethod
     def as_read(cls, doc: Doc, unit: Unit) -> Units:
-        """As networks read a Doc: without characters of zero width, and with tokens of lines in
-        capitals in lower case."""
+        """As networks read a Doc: without zero width; tokens in lines in capitals are lowered."""
         if unit == "char":
             return cls.visible_characters(doc.text)
         return cls(unit, lower_capitals(doc.text), *token_ends(doc))

@@ -82,8 +82,7 @@ class Tok2VecFeatures:
         return self.vectors[np.where(present, np.concatenate(rows)[places], 0)]
 
     def backprop(self) -> None:
-        """Pass the accumulated gradients to the tok2vec, or zeros, since a shared tok2vec waits for
-        all of its listeners."""
+        """Pass gradients, or zeros, to the tok2vec: a shared one waits for all of its listeners."""
         gathered = self.vectors.grad
         if gathered is None:
             gathered = self.vectors.new_zeros(self.vectors.shape)

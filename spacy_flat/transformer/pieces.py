@@ -156,8 +156,7 @@ class PieceFeaturiser(TextFeaturiser):
     def _split_characters(
         self, text: str, in_token: Bools, options: CharacterTransformerOptions
     ) -> tuple[Ints, Ints, Spans]:
-        """The pieces of a text, the piece of each character (-1 for none), and spans of pieces that
-        are read at once."""
+        """The pieces of a text, each character's piece (-1 for none), and spans to read at once."""
         ids = self.ids(text)
         kept = np.zeros(len(text), dtype=bool)
         kept[Units.visible_characters(text).starts] = True
@@ -194,8 +193,7 @@ class PieceFeaturiser(TextFeaturiser):
 
 
 def make_windows(spans: Iterable[tuple[int, int]]) -> list[Window]:
-    """Windows over sorted spans. Each keeps the half of an overlap that is farther from its
-    border."""
+    """Windows over sorted spans. Each keeps the half of an overlap that is nearer its middle."""
     windows: list[Window] = []
     for start, end in spans:
         first = start

@@ -50,8 +50,7 @@ class TranslationBatch:
 
 
 def similar_lengths(sides: Sequence[Sequence[Ints]], max_size: int) -> Iterator[Ints]:
-    """Group rows of similar lengths, longest first: at most `max_size` positions with padding, or
-    one row.
+    """Group rows of similar lengths, longest first: at most `max_size` positions, or one row.
 
     sides: the sources, or also the targets, by which rows are sorted first.
     """

@@ -1,5 +1,4 @@
-"""What English writes otherwise or alike: numbers, dates, times, scores and sums of money; words in
-Latin letters."""
+"""What English writes otherwise or alike: numbers, dates, times, money; words in Latin letters."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -294,8 +293,7 @@ def _yuan(numeral: str, tenths: str | None, hundredths: str | None) -> str:
 
 
 def _range(low: str, high: str, currency: str | None) -> str:
-    """3到5万 → "30,000 to 50,000". What 五十到一百万 and 五百到一千万 begin with depends on the
-    context."""
+    """3到5万 → "30,000 to 50,000". The context decides 五十到一百万 and 五百到一千万."""
     is_bare = not set(low) & set("百千万亿")
     few = high.rstrip("百千万亿" if is_bare else "万亿")
     if few < high:

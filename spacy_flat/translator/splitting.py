@@ -61,11 +61,15 @@ def translate(
     for text, own_parts, own_sources in zip(texts, parts, sources, strict=True):
         score, written = 0.0, []
         for part, source in zip(own_parts, own_sources, strict=True):
-            stretches = _copied(text.visible, part)
             if source:
                 found = best[source.ids.tobytes()]
                 score += found.score
                 stretches = featuriser.stretches(found.ids)
+            else:  # only names, with the white space and marks between them
+                own = part.stretches(text.visible)
+                stretches = [
+                    each.translate(MARKS) if isinstance(each, str) else each for each in own
+                ]
             written.append(with_names(stretches, part.names))
         translations.append(_joined(text, own_parts, score, written))
     return translations
@@ -77,12 +81,6 @@ def _source(text: str, part: TextPart, featuriser: TranslationFeaturiser) -> Sou
     if not any(map(str.isalnum, "".join(each for each in stretches if isinstance(each, str)))):
         return None
     return Source(featuriser.source_ids(stretches), len(part.names))
-
-
-def _copied(text: str, part: TextPart) -> Stretches:
-    """Only names, with the white space and marks between them."""
-    stretches = part.stretches(text)
-    return [each.translate(MARKS) if isinstance(each, str) else each for each in stretches]
 
 
 def with_names(stretches: Stretches, names: Sequence[Placeholder]) -> Written:

@@ -148,14 +148,12 @@ class LatticeFeaturiser(SegmentFeaturiser):
             yield text, EntitySpan(start, end, NOT_ENTITY if is_blocked else names[type]), each
 
     def usual_types(self) -> list[str]:
-        """Types for words that a user adds: the labels, or all known types if the network was
-        trained without names."""
+        """Types for words that a user adds: the labels, or all types if trained without names."""
         numbers = self.name_types or range(1, self.n_types)
         return [self.lexicon.snapshot.type_names[number] for number in numbers]
 
     def compact(self, vocabs: Mapping[str, TableVocab]) -> "LatticeFeaturiser":
-        """The same with smaller vocabularies, a copy of the lexicon, and without the gazetteer,
-        which only training needs."""
+        """The same with smaller vocabularies and a copy of the lexicon, without the gazetteer."""
         return replace(super().compact(vocabs), gazetteer=None, lexicon=copy(self.lexicon))
 
     def to_bytes(self) -> bytes:
@@ -189,14 +187,12 @@ def build_vocabulary(
     *,
     labels: Sequence[str] = (),
     mentions: Sequence[tuple[str, str]] = (),
-    char_vectors: VectorSource | None = None,
-    bigram_vectors: VectorSource | None = None,
-    word_vectors: VectorSource | None = None,
+    **vectors: VectorSource | None,
 ) -> Vocabulary:
     """Build the featuriser and its tables from training texts.
 
     labels, mentions: entity types, and text and label of each entity of the training corpus.
-    vectors: their keys are characters, bigrams and words of the lexicon.
+    vectors: char_vectors, bigram_vectors, and word_vectors of the lexicon's words.
     """
     gazetteer = None
     name_types: Sequence[int] = ()
@@ -205,10 +201,14 @@ def build_vocabulary(
         name_types = lexicon.declare_types(labels)
     simplifier = Simplifier.of(texts)
     texts = list(map(simplifier, texts))
+    source, min_freq = vectors.get("word_vectors"), options.word_min_freq or options.min_freq
+    found = source.read(lexicon.__contains__) if source is not None else None
+    ids = np.array([lexicon.index(key) for key in found.keys] if found else [], dtype=np.uint64)
+    counts = count_codes(lexicon.match(texts).words)
     tables = {
-        "chars": NewTable.of_characters(texts, char_vectors, options),
-        "bigrams": NewTable.of_characters(texts, bigram_vectors, options, 2),
-        "words": _table_of_words(texts, lexicon, word_vectors, options),
+        "chars": NewTable.of_characters(texts, vectors.get("char_vectors"), options),
+        "bigrams": NewTable.of_characters(texts, vectors.get("bigram_vectors"), options, 2),
+        "words": NewTable.build(counts, min_freq, select_vectors(found, ids, options), options),
     }
     lexicon.simplify(simplifier)  # from now on: vectors are those of words as they are spelled
     vocabs = {name: table.vocab for name, table in tables.items()}
@@ -219,14 +219,3 @@ def build_vocabulary(
     if not options.bigrams:
         del tables["bigrams"]
     return Vocabulary(featuriser, tables)
-
-
-def _table_of_words(
-    texts: Sequence[str], lexicon: Lexicon, source: VectorSource | None, options: LatticeOptions
-) -> NewTable:
-    """Of the lexicon's words, by their ids."""
-    counts = count_codes(lexicon.match(texts).words)
-    found = source.read(lexicon.__contains__) if source is not None else None
-    ids = np.array([lexicon.index(key) for key in found.keys] if found else [], dtype=np.uint64)
-    pretrained = select_vectors(found, ids, options)
-    return NewTable.build(counts, options.word_min_freq, pretrained, options)

@@ -45,7 +45,6 @@ class SequenceFeaturiser(SegmentFeaturiser):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the network, apart from its tables."""
         return {"n_spelling": len(self.chars) if self.unit == "token" else 0}
 
     def batches(
@@ -99,29 +98,24 @@ def _word_batch(spelled: Ragged, numbers: Ints, **columns: Any) -> WordBatch:
 
 
 def build_vocabulary(
-    options: SequenceOptions,
-    texts: Sequence[Units],
-    *,
-    char_vectors: VectorSource | None = None,
-    bigram_vectors: VectorSource | None = None,
-    word_vectors: VectorSource | None = None,
+    options: SequenceOptions, texts: Sequence[Units], **vectors: VectorSource | None
 ) -> Vocabulary:
     """Build the vocabulary from training texts.
 
-    vectors: of characters and bigrams, or of words.
+    vectors: char_vectors and bigram_vectors, or word_vectors.
     """
     read = [text.visible if options.unit == "char" else text.text for text in texts]
     simplifier = Simplifier.of(read)
     characters = list(map(simplifier, read))
-    chars = NewTable.of_characters(characters, char_vectors, options)
+    chars = NewTable.of_characters(characters, vectors.get("char_vectors"), options)
     if options.unit == "token":
         strings = (simplifier(word) for text in texts for word in text.strings(0, len(text)))
-        words = NewTable.of_words(strings, word_vectors, options)
+        words = NewTable.of_words(strings, vectors.get("word_vectors"), options)
         featuriser = SequenceFeaturiser(
             options, chars.vocab, words=words.vocab, simplifier=simplifier
         )
         return Vocabulary(featuriser, {"words": words})
-    bigrams = NewTable.of_characters(characters, bigram_vectors, options, 2)
+    bigrams = NewTable.of_characters(characters, vectors.get("bigram_vectors"), options, 2)
     featuriser = SequenceFeaturiser(options, chars.vocab, bigrams.vocab, simplifier=simplifier)
     used = {"chars": options.characters, "bigrams": options.bigrams}
     tables = {"chars": chars, "bigrams": bigrams}
