@@ -146,7 +146,7 @@ BARRED = re.compile(
 
 _PAIRS = f"{BRACKETS}«»{QUOTES}"
 _WIDTHS = {code: char for code, char in HALF_WIDTH.items() if char in "()[]{}<>\"'"}
-_WIDTHS |= str.maketrans("｢｣", "「」")
+_WIDTHS |= zip(map(ord, "｢｣"), "「」", strict=True)
 _OPENING = dict(zip(_PAIRS.translate(_WIDTHS)[1::2], _PAIRS.translate(_WIDTHS)[::2], strict=True))
 _QUOTES = "\"'`"  # which open and close
 _APOSTROPHES = "'＇’"

@@ -109,8 +109,15 @@ class CheckedModel(Model[InT, OutT]):
 
     def _copy(self, seen: dict[int, Any] | None = None) -> "CheckedModel[InT, OutT]":
         plain = super()._copy(seen)  # thinc makes a plain `Model` of every copy
-        own = {"init": plain.init, "dims": plain._dims, "attrs": plain.attrs}
-        return CheckedModel(plain.name, plain._func, layers=plain.layers, shims=plain.shims, **own)
+        return CheckedModel(
+            plain.name,
+            plain._func,
+            init=plain.init,
+            dims=plain._dims,
+            attrs=plain.attrs,
+            layers=plain.layers,
+            shims=plain.shims,
+        )
 
 
 class TorchShim(Shim):

@@ -11,7 +11,7 @@ from ..text.scripts import HALF_WIDTH, LATIN_RANGES
 from .names import Placeholder
 
 FULL_WIDTH = {code: char for code, char in HALF_WIDTH.items() if char in "0123456789.%-$"}
-FULL_WIDTH |= str.maketrans("−￥￡", "-¥£")
+FULL_WIDTH |= zip(map(ord, "−￥￡"), "-¥£", strict=True)
 DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
 PAST = {"半": 30, "一刻": 15, "1刻": 15, "三刻": 45, "3刻": 45}  # an hour
