@@ -81,7 +81,7 @@ def network_of(model: TaggingModel) -> TaggingNetwork:
 
 @dataclass(frozen=True)
 class Gold:
-    """The tags [C, K] of each segment that agree with its annotation; `n_known` have any."""
+    """The tags [C, K] that agree with each segment's annotation; `n_known` segments have some."""
 
     allowed: Mapping[Segment, Bools]
     n_known: int

@@ -258,7 +258,7 @@ def update_network(
 def averages_of(
     network: nn.Module, shim: int, averages: Mapping[Any, Any]
 ) -> list[tuple[nn.Parameter, Tensor]]:
-    """The parameters with an average in `optimizer.averages`, and it, unless they have grown."""
+    """The parameters with their averages in `optimizer.averages`, unless they have grown."""
     pairs = [(p, averages.get(key_of(shim, name))) for name, p in network.named_parameters()]
     return [(p, each) for p, each in pairs if each is not None and each.shape == p.shape]
 

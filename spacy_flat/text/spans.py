@@ -37,7 +37,7 @@ class Units:
 
     @classmethod
     def as_read(cls, doc: Doc, unit: Unit) -> Units:
-        """As networks read a Doc: without zero width; tokens in lines in capitals are lowered."""
+        """As networks read a Doc: no zero-width characters, lines in capitals in lower case."""
         if unit == "char":
             return cls.visible_characters(doc.text)
         return cls(unit, lower_capitals(doc.text), *token_ends(doc))
