@@ -326,7 +326,6 @@ class CRFEntityRecognizer(LabelledPipe):
             super().finish_update(sgd)
 
     def register_labels(self, examples: Iterable[Example]) -> None:
-        """Add new labels."""
         labels = labels_in(each.reference for each in examples)
         self.add_labels(sorted(labels - set(self.known_labels)))
         self._further.count_labels(labels)

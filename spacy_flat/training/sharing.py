@@ -53,7 +53,6 @@ def add_labels(
 
 
 def sum_gradients(nlp: Language, workers: Workers) -> None:
-    """Replace the gradients with their sums over all workers."""
     if workers.size == 1:
         return
     parameters = parameters_of(nlp)

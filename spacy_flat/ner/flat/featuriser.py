@@ -62,7 +62,6 @@ class LatticeFeaturiser(SegmentFeaturiser):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the network, apart from its tables."""
         return {"n_types": max(1, self.n_types), "n_lengths": N_LENGTHS, "n_bands": N_BANDS}
 
     def batches(
