@@ -27,7 +27,6 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 
 from spacy_flat.pipe import NetworkPipe
-from spacy_flat.util.options import TOGETHER
 
 PAGES = sorted(Path(__file__).parent.glob("*.md"))
 PART = re.compile(r"(<!-- (\w+)(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -92,21 +91,18 @@ def make_options(names: Sequence[str]) -> Iterator[str]:
     blocks = [{each.name: each for each in fields(build())} for build in builds]
     types = {name: kind for build in builds for name, kind in get_type_hints(type(build())).items()}
     settings = [name for build in builds for name in inspect.signature(build).parameters]
-    singly = {part for name in settings for part in TOGETHER.get(name, ())}
     options = dict.fromkeys([*settings, *(name for block in blocks for name in block)])
     rows = []
-    for name in [name for name in options if name not in {"variant", *singly}]:
-        parts = [part for part in TOGETHER.get(name, (name,)) if any(part in b for b in blocks)]
-        found = [block.get(parts[0]) for block in blocks]
+    for name in [name for name in options if name != "variant"]:
+        found = [block.get(name) for block in blocks]
         metadata = next(each.metadata for each in found if each)
-        values = [values_of(types[parts[0]], **metadata["bounds"]), *["fixed"] * metadata["fixed"]]
-        also = ", ".join(f"`variant.{part}`" for part in parts if part != name)
+        values = [values_of(types[name], **metadata["bounds"]), *["fixed"] * metadata["fixed"]]
         rows.append(
             (
                 name if name in settings else f"variant.{name}",
                 [written(each.default) if each else None for each in found],
                 ", ".join(filter(None, values)),
-                metadata["meaning"] + (f"; or set {also}" if len(parts) > 1 else ""),
+                metadata["meaning"],
             )
         )
     return listed(names, rows)

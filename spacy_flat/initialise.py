@@ -9,7 +9,7 @@ from thinc.api import Model
 
 from .nn.embeddings import EmbeddingNetwork
 from .nn.shim import shim_of, tok2vec_of
-from .text.vocabulary import NewTable, Vocabulary
+from .text.vocabulary import Vocabulary
 from .util.messages import logger
 
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
@@ -29,7 +29,10 @@ def initialise_network(
     name: of the component, for log messages.
     """
     featuriser, tables = vocabulary
-    _log(name, tables)
+    for kind, table in tables.items():
+        entries = f"{len(table.vocab):,} {kind}, {table.vocab.n_trained:,} of them trained"
+        share = f"{table.coverage:.1%} of the texts have pretrained vectors"
+        logger.info("%s: %s; %s", name, entries, share)
     tok2vec = tok2vec_of(model)
     if tok2vec is not None:
         tok2vec.initialize(X=list(islice((doc for doc in docs if len(doc)), SAMPLE)))
@@ -59,11 +62,3 @@ def extend(model: Model[Any, Any], **sizes: Any) -> None:
     """Extend the network, for example by more `labels` at the end, keeping its weights."""
     shim = shim_of(model)
     shim.grow({**shim.config, "sizes": {**shim.config["sizes"], **sizes}})
-
-
-def _log(name: str, tables: Mapping[str, NewTable]) -> None:
-    """Log the size of each table, and how much of the training texts has a pretrained vector."""
-    for kind, table in tables.items():
-        sizes = f"{len(table.vocab):,} {kind}, {table.vocab.n_trained:,} of them trained"
-        share = f"{table.coverage:.1%} of the texts have pretrained vectors"
-        logger.info("%s: %s; %s", name, sizes, share)

@@ -36,9 +36,12 @@ _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 class Setting:
     """A setting of a component: an attribute that is checked and saved. Without `__get__`, Python
-    reads it from the component's `__dict__`."""
+    reads it from the component's `__dict__`.
 
-    def __init__(self, default: Any, check: Check | None, bounds: dict[str, float | None]) -> None:
+    check: by default that of its type, within bounds `min` and `max`.
+    """
+
+    def __init__(self, default: Any, check: Check | None = None, **bounds: float) -> None:
         self.default, self._check, self._bounds = default, check, bounds
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -58,16 +61,7 @@ class Setting:
         pipe.cfg["changed"][self.name] = [plain(pipe.given[self.name]), plain(value)]
 
 
-def setting(
-    default: object,
-    check: Check | None = None,
-    *,
-    min: float | None = None,
-    max: float | None = None,
-) -> Any:
-    """A `Setting` under the type of its values. Without a check, it has that of its type, within
-    bounds."""
-    return Setting(default, check, {"min": min, "max": max})
+setting: Any = Setting  # under the type of its values
 
 
 class NetworkPipe(TrainablePipe):  # type: ignore[misc]
@@ -128,8 +122,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         self.cfg["changed"] = changed
 
     def write_settings(self, config: dict[str, Any]) -> None:
-        """Write changed settings into the component's config, so that it shows them and any edit
-        of it counts."""
+        """Write changed settings into the component's config, so that it shows and decides them."""
         for name, (_, value) in self.cfg["changed"].items():
             self.given[name] = config[name] = value
             self.cfg["changed"][name] = [value, value]
@@ -193,8 +186,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     def backward(self, loss: Tensor, losses: dict[str, float]) -> None:
         """Backpropagate the loss of a part of a batch, and add it to the component's loss."""
         loss.backward()  # type: ignore[no-untyped-call]
-        # The optimizer skips a step that isn't finite, with a warning. spaCy's logger would stop
-        # the training.
+        # The optimizer skips a step that isn't finite. spaCy's logger would stop the training.
         if math.isfinite(value := loss.item()):
             losses[self.name] += value
 
@@ -325,8 +317,7 @@ class LabelledPipe(NetworkPipe):
         self.cfg["token_length"] = round(characters / max(1, tokens), 3)
 
     def check_tokens(self, docs: Iterable[Doc]) -> None:
-        """Warn (W304) once if tokens are much shorter or longer than in training, as in a pipeline
-        with another tokenizer."""
+        """Warn (W304) once if tokens are much shorter or longer than in training."""
         if not (learnt := self.cfg.get("token_length")) or self._tokens_seen[1] >= FEW_TOKENS:
             return
         for doc in docs:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import Errors
-from ..text.featuriser import batch_by_length
+from ..text.batches import batch_by_length
 from .output import ROWS, Folder, record_of, schema_of
 from .settings import Settings
 from .sources import Row, Shard, find_files, shards_of

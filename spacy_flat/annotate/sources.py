@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from ..errors import Errors, Warnings
-from ..text.featuriser import batch_by_length
+from ..text.batches import batch_by_length
 from ..util.files import BYTE_ORDER_MARK, decode, split_lines
 from ..util.messages import shortened
 from .settings import SHARD_CHARACTERS, Settings

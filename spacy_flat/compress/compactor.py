@@ -1,5 +1,4 @@
-"""Compress a trained pipeline: merge pretrained and trained vectors into one table, with fewer rows
-and fewer bits per number.
+"""Compress a trained pipeline: merge pretrained and trained vectors, with fewer rows and bits.
 
 The result is an ordinary pipeline. Further training changes everything except the rows of its
 tables, of which only that of unknown keys changes.
@@ -7,18 +6,22 @@ tables, of which only that of unknown keys changes.
 
 import tempfile
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from spacy.language import Language
 from thinc.api import Model
 
 from ..errors import Errors
-from ..nn.compact import compact_network, rounded
-from ..nn.shim import shim_of
+from ..nn.embeddings import PretrainedEmbedding, Table
+from ..nn.shim import TorchShim, shim_of
+from ..nn.weights import distinct, is_matrix, quantise
 from ..pipe import NetworkPipe
 from ..text.featuriser import SegmentFeaturiser
 from ..text.segments import split_texts
@@ -119,8 +122,7 @@ class Compactor:
 
 
 class TableCompactor:
-    """Replaces the featuriser and network of a model, whose featuriser is a `SegmentFeaturiser`, by
-    smaller ones."""
+    """Replaces the featuriser (a `SegmentFeaturiser`) and network of a model by smaller ones."""
 
     def __init__(self, model: Model[Any, Any]) -> None:
         self.model = model
@@ -164,6 +166,52 @@ class TableCompactor:
         self.model.shims[0] = compact_network(self.shim, rows, bits)
 
 
+def compact_network(shim: TorchShim, rows: Mapping[str, Ints], bits: int) -> TorchShim:
+    """The same network with other tables.
+
+    rows: of each table the keys [N] that are kept, which become the untrained keys 1 to N.
+    bits: of a number in a table, 32, 16, or 2 to 8.
+    """
+    sizes = dict(shim.config["sizes"])
+    for name, keys in rows.items():
+        table = Table(**sizes[name])
+        new = replace(table, keys=len(keys), trained=0, float16=bits == 16, int8=bits <= 8)
+        sizes[name] = asdict(new)
+    compacted = TorchShim(shim.build, {**shim.config, "sizes": sizes}, shim.device_name)
+    state = distinct(compacted.module)
+    with torch.no_grad():
+        for name, value in distinct(shim.module).items():
+            if name.partition(".")[0] not in rows:
+                state[name].copy_(value)
+        for name, keys in rows.items():
+            embedding: PretrainedEmbedding = getattr(compacted.module, name)
+            embedding.merge(
+                getattr(shim.module, name), torch.from_numpy(keys).to(shim.device), bits
+            )
+    return compacted
+
+
+@torch.no_grad()
+def rounded(shim: TorchShim, bits: int = 16) -> TorchShim:
+    """The same network with rounded numbers.
+
+    bits: 32 for a plain copy, 16 for bfloat16, of which a packed file stores no more, or 2 to 8 in
+        matrices, with a scale for each row.
+    """
+    copied = deepcopy(shim)
+    if bits == 32:
+        return copied
+    for value in distinct(copied.module).values():
+        if bits < 16 and is_matrix(value):
+            numbers, scales = quantise(value.flatten(1), bits)
+            value.copy_((numbers * scales).view_as(value))
+        elif value.dtype == torch.float32:
+            value.copy_(value.bfloat16())
+    if bits < 16:
+        copied.config["bits"] = bits
+    return copied
+
+
 def transformers_of(nlp: Language) -> list[Model[Any, Any]]:
     """The transformers of this package in a pipeline, shared or a component's own."""
     models = [getattr(pipe, "model", None) for _, pipe in nlp.pipeline]
@@ -172,7 +220,6 @@ def transformers_of(nlp: Language) -> list[Model[Any, Any]]:
 
 
 def row_counts(compactors: Iterable[TableCompactor]) -> Ints:
-    """The counts of all rows of all tables."""
     counts = [each[1:] for one in compactors for each in one.counts.values()]
     return np.concatenate([np.zeros(0, np.int64), *counts])
 
@@ -185,5 +232,4 @@ def size_on_disk(nlp: Language) -> int:
 
 
 def size_of_folder(folder: Path) -> int:
-    """Bytes of all files in it."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

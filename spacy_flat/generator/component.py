@@ -121,8 +121,7 @@ class CharGenerator(NetworkPipe):
         sampling: temperature, top_k, top_p; see `Sampling`.
 
         Raises ValueError for an unknown form (F343), a prompt longer than the form (F346), a
-        vocabulary without characters for lines (F347), and as `generate`, ImportError (F030)
-        without pypinyin.
+        vocabulary without characters for lines (F347), ImportError (F030) as `generate`.
         """
         self.require_initialised()
         require("rhyme", rhyme, check_of(bool))

@@ -10,9 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ..text.batches import padding
 from ..text.featuriser import TextFeaturiser
 from ..text.scripts import Simplifier
-from ..text.vocabulary import TableVocab, hash_characters, padding
+from ..text.vocabulary import TableVocab, hash_characters
 from ..util.arrays import Bools, Ints, Strings
 from .options import TextOptions
 
@@ -25,8 +26,7 @@ class Piece:
     """A piece of B texts, C characters long, padded on the right. Each row predicts the next
     character from those before it: M in all.
 
-    is_first: whether the texts begin here; otherwise its rows continue the first rows of the
-        previous piece.
+    is_first: whether the texts begin here; otherwise the rows continue the previous piece's first.
     """
 
     inputs: Ints  # [B, C] keys
@@ -69,22 +69,22 @@ class CharFeaturiser(TextFeaturiser):
         return np.concatenate([[start] * n_starts, self.keys(text), [end]])
 
     def pieces(self, texts: Sequence[str]) -> Iterator[Piece]:
-        """Pieces of at most `bptt_length` characters, of some texts at a time, longest first. With
+        """Pieces of at most `piece_length` characters, of some texts at a time, longest first. With
         padding they have at most `batch_size` characters, or are of one text."""
         if not texts:
             return
-        bptt_length = self.options.bptt_length
+        length = self.options.piece_length
         keys = np.concatenate([self.marked(text) for text in texts])
         lengths = np.array([len(text) + 1 for text in texts])  # what is predicted
         starts = np.cumsum(lengths + 1) - lengths - 1
         order = np.argsort(-lengths, kind="stable")
         while len(order):
             longest = int(lengths[order[0]])
-            n_rows = max(1, self.options.batch_size // min(longest, bptt_length))
+            n_rows = max(1, self.options.batch_size // min(longest, length))
             rows, order = order[:n_rows], order[n_rows:]
-            for begin in range(0, longest, bptt_length):
+            for begin in range(0, longest, length):
                 rows = rows[lengths[rows] > begin]
-                counts = np.minimum(lengths[rows] - begin, bptt_length)
+                counts = np.minimum(lengths[rows] - begin, length)
                 places, present = padding(counts, starts[rows] + begin)
                 following = places[present] + 1
                 yield Piece(keys[places], present, keys[following], following, begin == 0)

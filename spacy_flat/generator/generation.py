@@ -27,7 +27,7 @@ class Continuation:
         featuriser: CharFeaturiser = model.attrs["featuriser"]
         with self.shim.predicting():
             self.weights = self.network.packed_weights()
-        keys, length = featuriser.marked(prompt)[:-1], featuriser.options.bptt_length
+        keys, length = featuriser.marked(prompt)[:-1], featuriser.options.piece_length
         for start in range(0, len(keys), length):
             self.read(keys[None, start : start + length])
         self.keep(np.zeros(n, dtype=np.int64))

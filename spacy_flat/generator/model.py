@@ -62,12 +62,12 @@ def build_vocabulary(
     simplifier = Simplifier.of(texts)
     counts = count_characters(list(map(simplifier, texts)))
     for mark in (START, END):
-        counts[mark] = max(len(texts), options.char_min_freq)
-    known = [code for code, times in counts.items() if times >= options.char_min_freq]
+        counts[mark] = max(len(texts), options.min_freq)
+    known = [code for code, times in counts.items() if times >= options.min_freq]
     found = character_vectors(char_vectors, 1, options)
     useful = np.isin(found.hashes, np.array(known, dtype=np.uint64))
     pretrained = Pretrained(found.hashes[useful], found.vectors[useful])
-    table = NewTable.build(counts, options.char_min_freq, pretrained, options)
+    table = NewTable.build(counts, options.min_freq, pretrained, options)
     return Vocabulary(CharFeaturiser(options, table.vocab, simplifier), {"chars": table})
 
 

@@ -60,7 +60,6 @@ class NGramTable(nn.Module):
         self.register_buffer("log_levels", torch.zeros(n, dtype=torch.uint8))
 
     def fill(self, ngrams: NGrams) -> None:
-        """Take over n-grams of these sizes."""
         for name, values in ngrams.packed().items():
             getattr(self, name).copy_(torch.from_numpy(values))
 
@@ -156,7 +155,6 @@ class CharLM(EmbeddingNetwork):
         return nn.functional.cross_entropy(scores, self.to_tensor(targets), reduction="none")
 
     def loss(self, scores: Tensor, targets: Ints) -> Tensor:
-        """The summed surprisals."""
         return self.surprisals(scores, targets).sum()
 
     def averaged(self, log_probs: Floats, keys: Ints) -> Floats:
@@ -193,8 +191,7 @@ def run_layer(layer: nn.RNNBase, x: Tensor, before: LayerState | None) -> tuple[
 def run_cell(layer: nn.RNNBase, x: Tensor, before: LayerState) -> tuple[Tensor, LayerState]:
     """A single character: [B, ·] → [B, 1, D] and the state after it.
 
-    On a CPU, each call of torch's LSTM rearranges its weights, which takes many times as long as
-    the step itself.
+    On a CPU, torch's LSTM rearranges its weights at each call, which takes longer than the step.
     """
     (weights,), states = layer.all_weights, [part[0] for part in before]
     after: LayerState

@@ -23,8 +23,7 @@ TINY = 1e-9
 class Order(NamedTuple):
     """The n-grams of one length, and their contexts: the n-grams without their last key.
 
-    codes: [U] sorted: the id of the context times K, plus the last key. The place of an n-gram in
-        `codes` is its own id.
+    codes: [U] sorted: the id of the context times K, plus the last key. Their places are the ids.
     discounted: [U] discounted probabilities
     backoff: of each context, by its id: the probability left to shorter n-grams
     """

@@ -39,14 +39,13 @@ class TextOptions(TableOptions):
     block: ClassVar[str] = "char_generator, model.text"
 
     embed_width: int = option(128, "width of the vectors if none are pretrained", min=1, fixed=True)
-    char_min_freq: int = option(
+    min_freq: int = option(
         2,
         "minimum occurrences in training of a known character; all others are one unknown "
         "character",
         min=1,
-        fixed=True,
     )
-    bptt_length: int = option(
+    piece_length: int = option(
         100,
         "characters to read at once; longer texts carry the state over, without gradients",
         min=1,

@@ -51,8 +51,7 @@ class Poem:
 
 
 def signs(text: str) -> str:
-    """A text without white space, punctuation, control and combining characters, and the selectors
-    and skin colours of emoji."""
+    """A text without white space, punctuation, control and combining characters."""
     left_out = ("P", "Z", "Cc", "Cf", "Cs", "M", "Sk")
     return "".join(sign for sign in text if not unicodedata.category(sign).startswith(left_out))
 

@@ -67,7 +67,7 @@ def suspicious_characters(
 def _replacements(model: CharLMModel, text: str, surprisals: Float32s) -> Iterator[Suspicious]:
     """Yield the replacements that gain anything."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
-    network, length = network_of(model), featuriser.options.bptt_length
+    network, length = network_of(model), featuriser.options.piece_length
     strings, simplified = featuriser.strings.tolist(), featuriser.simplifier(text)
     keys = np.append(featuriser.marked(text, N_BEFORE), [UNKNOWN] * REACH)
     all_windows = sliding_window_view(keys, N_BEFORE + 1 + REACH)[: len(text)]
@@ -148,8 +148,7 @@ def syllables_of(character: str) -> frozenset[str]:
 
 @cache
 def _readings_in_words() -> dict[str, set[str]]:
-    """Of each character, without tones, from pypinyin's words. Its other readings are rare: 方 can
-    be read as wang."""
+    """Of each character, without tones, from pypinyin's words. Others are rare, as wang of 方."""
     from pypinyin.contrib.tone_convert import to_normal
     from pypinyin.phrases_dict import phrases_dict
 

@@ -31,8 +31,7 @@ class TextScore(NamedTuple):
 
 
 def score_texts(model: CharLMModel, docs: list[Doc]) -> list[TextScore]:
-    """Score the texts of some Docs: by the network, or by the mean of its and the n-grams'
-    probabilities."""
+    """Score texts by the network, or by the mean of its and the n-grams' probabilities."""
     predictions, network = model.predict(docs), network_of(model)
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     # Texts follow one another, each between two marks, as in a piece's `places`.

@@ -23,8 +23,7 @@ def lexicon(
 
 
 def jieba_lexicon() -> Lexicon:
-    """The default lexicon of a component: jieba's dictionary, built once a process, as that takes
-    seconds."""
+    """The default lexicon of a component: jieba's dictionary, built once a process."""
     return copy(_lexicon_of(jieba_dictionary()))
 
 

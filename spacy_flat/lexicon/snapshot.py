@@ -14,7 +14,7 @@ import numpy as np
 from daachorse import CharwiseDoubleArrayAhoCorasick
 from numpy.typing import NDArray
 
-from ..text.scripts import ZERO_WIDTH, Simplifier
+from ..text.scripts import HALF_WIDTH, LATIN_RANGES, ZERO_WIDTH, Simplifier
 from ..util.arrays import Bools, Float32s, Int32s, Ints
 from .word_lists import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry
 
@@ -29,12 +29,11 @@ Hits = tuple[Ints, Int32s, Int32s]  # starts, lengths and ids, sorted by (start,
 SEPARATOR = "\0"
 _UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_REMOVE_ZERO_WIDTH = dict.fromkeys(map(ord, ZERO_WIDTH))
 # Letters, also full-width ones, and combining accents.
-_LETTER = "A-Za-zÀ-ÖØ-öø-ɏ\u0300-\u036f\u0370-\u052fḀ-ỿＡ-Ｚａ-ｚ"
+_LETTER = LATIN_RANGES + "\u0300-\u036f\u0370-\u052fḀ-ỿＡ-Ｚａ-ｚ"
 _DIGIT = "[0-9０-９]"
 _FULL_WIDTH = re.compile("[Ａ-Ｚａ-ｚ０-９]")
-_HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code).isalnum()}
+_HALF_WIDTH = {code: char for code, char in HALF_WIDTH.items() if char.isalnum()}
 _HAS_CASE = re.compile(f"[{_LETTER}]")
 _RUN = re.compile(f"[{_LETTER}]{{2,}}|{_DIGIT}(?:[.,]?{_DIGIT})+")
 
@@ -159,7 +158,7 @@ class Snapshot:
 
     def normalise(self, word: str) -> str:
         """A word as it is stored."""
-        return word.translate(_REMOVE_ZERO_WIDTH).strip()
+        return ZERO_WIDTH.sub("", word).strip()
 
     def is_searchable(self, word: str) -> bool:
         """Whether a word, as it is stored, can be one of the lexicon."""
@@ -169,10 +168,11 @@ class Snapshot:
         """See `Lexicon.match`."""
         # No word has a surrogate, which can't be searched.
         joined = _SURROGATE.sub(SEPARATOR, SEPARATOR.join(texts))
-        visible = joined.translate(_REMOVE_ZERO_WIDTH)
+        visible = ZERO_WIDTH.sub("", joined)
         starts, lengths, words = self._search(visible)
         if len(visible) < len(joined):
-            places = np.array([n for n, char in enumerate(joined) if char not in ZERO_WIDTH])
+            hidden = [match.start() for match in ZERO_WIDTH.finditer(joined)]
+            places = np.delete(np.arange(len(joined)), hidden)
             ends = places[starts + lengths - 1] + 1
             starts = places[starts]
             lengths = (ends - starts).astype(np.int32)

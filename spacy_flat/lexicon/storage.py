@@ -31,10 +31,7 @@ def to_bytes(snapshot: Snapshot) -> bytes:
     fields = {
         "format": FORMAT,
         "daachorse": version("daachorse"),
-        "settings": {
-            "ignore_case": snapshot.ignore_case,
-            "simplified": snapshot.simplifier.pairs,
-        },
+        "settings": {"ignore_case": snapshot.ignore_case, "simplified": snapshot.simplifier.pairs},
         "type_names": snapshot.type_names,
         "automata": [automaton.first for automaton in snapshot.automata],
     }

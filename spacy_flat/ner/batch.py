@@ -12,16 +12,12 @@ from ..util.arrays import Bools, Ints
 
 @dataclass(frozen=True)
 class Batch:
-    """Some segments as numbers."""
-
     segments: tuple[Segment, ...]
     n_units: Ints  # [B] units of each segment
 
 
 @dataclass(frozen=True)
 class CharBatch(Batch):
-    """Segments of characters."""
-
     present: Bools  # [B, C] False for padding
     chars: Ints  # [B, C] ids
     bigrams: Ints  # [B, C] ids of a character and its right neighbour
@@ -41,8 +37,6 @@ class LatticeBatch(CharBatch):
 
 @dataclass(frozen=True)
 class WordBatch(Batch):
-    """Segments of tokens."""
-
     present: Bools  # [B, C] False for padding
     words: Ints  # [B, C] ids
     cases: Ints  # [B, C] 0 padding

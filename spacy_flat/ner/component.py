@@ -186,7 +186,10 @@ class CRFEntityRecognizer(LabelledPipe):
         """
         docs = list(docs)
         self.require_initialised()
-        places = [list(map(_place, each)) for _, each in zip(docs, spans, strict=True)]
+        places = [
+            [in_characters(s) if isinstance(s, Span) else EntitySpan(*s) for s in of_doc]
+            for of_doc in spans
+        ]
         for doc, own in zip(docs, places, strict=True):
             for span in own:
                 if not 0 <= span.start <= span.end <= len(doc.text):
@@ -203,8 +206,7 @@ class CRFEntityRecognizer(LabelledPipe):
     def calibrate(self, examples: Iterable[Example]) -> EntityCalibration:
         """Fit the temperature to held-out examples (Guo et al., 2017). The probability of an entity
         then shows how often such entities are right. Entities stay the same unless there is a
-        `threshold`. `initialize` resets the temperature. Labels that no example has count as
-        unannotated.
+        `threshold`. `initialize` resets the temperature. Labels without an example are unannotated.
 
         Raises ValueError if no entities are found (F348).
         """
@@ -324,7 +326,6 @@ class CRFEntityRecognizer(LabelledPipe):
             super().finish_update(sgd)
 
     def register_labels(self, examples: Iterable[Example]) -> None:
-        """Add new labels."""
         labels = labels_in(each.reference for each in examples)
         self.add_labels(sorted(labels - set(self.known_labels)))
         self._further.count_labels(labels)
@@ -402,7 +403,3 @@ class CRFEntityRecognizer(LabelledPipe):
         for label in self.unannotated_labels:
             if label not in labels:
                 raise ValueError(Errors.F242.format(name=self.name, label=label, labels=labels))
-
-
-def _place(span: Span | tuple[int, int, str]) -> EntitySpan:
-    return in_characters(span) if isinstance(span, Span) else EntitySpan(*span)

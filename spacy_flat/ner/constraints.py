@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import re
-import string
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..lexicon import NOT_ENTITY
-from ..text.scripts import HAN_RANGES
+from ..text.scripts import BRACKETS, HALF_WIDTH, HAN_RANGES, LATIN_RANGES, QUOTES
 from ..text.segments import Segment, part_in
 from ..text.spans import EntitySpan, Units
 from ..util.arrays import Bools, Float32s, Ints
@@ -44,8 +43,7 @@ class SpanConstraints:
     within: odds to add to those of all entities within spans.
     dropped: spans of which Docs don't get any entity within. The network still sees these entities:
         otherwise a longer one could take their place.
-    log_odds: odds to add to those of entities with labels of the network; with `_CERTAIN` the rules
-        don't count.
+    log_odds: odds to add to those of entities with labels of the network; `_CERTAIN` beats rules.
     """
 
     fixed: Odds = field(default_factory=dict)
@@ -56,9 +54,6 @@ class SpanConstraints:
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
-
-    def require(self, span: EntitySpan) -> None:
-        self.fixed[span] = REQUIRED
 
     def split(self, segments: Sequence[Segment]) -> dict[Segment, SpanConstraints]:
         """The constraints for each segment of a text, with positions relative to its start, unless
@@ -123,7 +118,7 @@ class SpanConstraints:
                 if any(abs(span.start - each.start) < _width(span) for each in beside):
                     self.log_odds[span] = _CERTAIN
                 else:
-                    self.require(span._replace(label=names[span.label]))
+                    self.fixed[span._replace(label=names[span.label])] = REQUIRED
                 taken.update(range(*span[:2]))
 
 
@@ -149,18 +144,18 @@ BARRED = re.compile(
     rf"|</[A-Za-z][^<>]*>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})+\s*/?>|<[a-z][\w:.-]*\s*/?>"
 )
 
-_PAIRS = "()[]{}<>（）［］｛｝＜＞〈〉《》【】〔〕〖〗「」『』｢｣«»“”‘’"
-_WIDTHS = str.maketrans("（）［］｛｝＜＞｢｣＂＇", "()[]{}<>「」\"'")
+_PAIRS = f"{BRACKETS}«»{QUOTES}"
+_WIDTHS = {code: char for code, char in HALF_WIDTH.items() if char in "()[]{}<>\"'"}
+_WIDTHS |= zip(map(ord, "｢｣"), "「」", strict=True)
 _OPENING = dict(zip(_PAIRS.translate(_WIDTHS)[1::2], _PAIRS.translate(_WIDTHS)[::2], strict=True))
 _QUOTES = "\"'`"  # which open and close
-_LATIN = "A-Za-z\u00c0-\u024f"
 _APOSTROPHES = "'＇’"
 # Apostrophes within Latin words, as in O'Brien, aren't quotes.
 BRACKET = re.compile(
     rf"[{re.escape(_PAIRS.replace('’', ''))}\"＂`]"
-    rf"|(?<![0-9{_LATIN}])[{_APOSTROPHES}]|[{_APOSTROPHES}](?![{_LATIN}])"
+    rf"|(?<![0-9{LATIN_RANGES}])[{_APOSTROPHES}]|[{_APOSTROPHES}](?![{LATIN_RANGES}])"
 )
-_POSSESSIVE = re.compile(rf"(?<=[{_LATIN}])[{_APOSTROPHES}]")
+_POSSESSIVE = re.compile(rf"(?<=[{LATIN_RANGES}])[{_APOSTROPHES}]")
 
 # Emoji with what modifies them. Names may have masks and numbers, as in 张○○, and end in ® or ★.
 _SYMBOLS = re.compile(
@@ -198,7 +193,7 @@ _ADDRESS = re.compile(
     """,
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
-_HALF_WIDTH = {ord(char) + 0xFEE0: char for char in f"./@_-{string.digits}{string.ascii_letters}"}
+_IN_ADDRESSES = {code: c for code, c in HALF_WIDTH.items() if c.isalnum() or c in "./@_-"}
 
 
 class UnitRules(NamedTuple):
@@ -257,7 +252,6 @@ class UnitRules(NamedTuple):
 
 
 def rules_of(text: Units) -> UnitRules:
-    """The rules for a text."""
     n = len(text.text)
     barred = np.zeros(n, np.bool_)
     for match in BARRED.finditer(text.text):
@@ -268,7 +262,7 @@ def rules_of(text: Units) -> UnitRules:
         np.append(0, each.cumsum())[places] for each in (barred, letters)
     )
     open_at, partners = _brackets(text.text)
-    for match in _ADDRESS.finditer(text.text.translate(_HALF_WIDTH)):
+    for match in _ADDRESS.finditer(text.text.translate(_IN_ADDRESSES)):
         inside = np.arange(match.start() + 1, match.end())
         open_at[inside] = -inside
     before, after = open_at[text.starts], open_at[text.ends]

@@ -96,8 +96,7 @@ class Decoder:
             self._constraints |= constraints[number].split(own)
 
     def decode(self, batch: BatchEmissions) -> Iterable[tuple[Segment, EntityPrediction]]:
-        """The entities of the most probable annotation of each segment of a batch, or those above
-        the threshold."""
+        """The most probable entities of each segment of a batch, or those above the threshold."""
         decoding, segments, crf = self.decoding, batch.batch.segments, self.crf(batch)
         n_best = decoding.alternatives or int(decoding.threshold is None)
         best = [
@@ -153,8 +152,7 @@ class Decoder:
         return [[next(shares) for _ in own] for own in spans]
 
     def crf(self, found: BatchEmissions) -> SemiMarkovCRF:
-        """The odds of an entity with an unmatched bracket at its end are added to those of the
-        entity without it."""
+        """With the odds of an entity with an unmatched bracket added to those of it without."""
         (batch, emissions), decoding, tags = found, self.decoding, self.network.tags
         given = [self._constraints.get(segment) for segment in batch.segments]
         rules = [self._rules_of(segment) for segment in batch.segments if decoding.constrained]
@@ -204,8 +202,7 @@ def _joined(
     decoding: Decoding,
     fixed: Sequence[EntitySpan],
 ) -> EntityPrediction:
-    """The result for a text, from those of its segments. fixed: what must be among it, although the
-    text may be split within."""
+    """The result for a text, from its segments'. fixed: what must be among it, even if split."""
     segments = sorted(parts, key=lambda segment: segment.start)
     # Overlapping segments see different contexts: the probability is that of the one that decides.
     chosen = dict.fromkeys(fixed, 1.0)

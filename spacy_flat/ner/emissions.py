@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..nn.crf import TeacherScores
 from ..nn.shim import shim_of, tok2vec_of
+from ..text.batches import padding
 from ..text.featuriser import SegmentFeaturiser
 from ..text.segments import Segment, part_in, spans_in
 from ..text.spans import EntitySpan, Units
@@ -80,8 +81,7 @@ def network_of(model: TaggingModel) -> TaggingNetwork:
 
 @dataclass(frozen=True)
 class Gold:
-    """The tags [C, K] of each segment that agree with the annotation. Of `n_known` segments
-    something is known."""
+    """The tags [C, K] that agree with each segment's annotation; `n_known` segments have some."""
 
     allowed: Mapping[Segment, Bools]
     n_known: int
@@ -115,10 +115,8 @@ class Gold:
     def target(self, batch: Batch) -> TagTarget:
         """The tags of a batch. The loss is the mean over all `n_known` segments."""
         tables = [self.allowed[segment] for segment in batch.segments]
-        size = len(tables), int(batch.n_units.max()), tables[0].shape[1]
-        allowed = np.zeros(size, dtype=np.bool_)
-        for row, table in enumerate(tables):
-            allowed[row, : len(table)] = table
+        places, present = padding(batch.n_units)
+        allowed = np.concatenate(tables)[places] & present[:, :, None]
         known = np.array([self.has_teacher or not table.all() for table in tables])
         return TagTarget(allowed, batch.n_units, (known / max(1, self.n_known)).astype(np.float32))
 

@@ -131,8 +131,7 @@ class TaggingNetwork(EmbeddingNetwork):
 
         scores: [B, C, K], or [2B, C, K] of the batch twice, with other dropouts. The loss is then
             half of that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
-        teacher: a CRF and emissions [B, C, K] that say how probable is what the target leaves
-            open.
+        teacher: a CRF and emissions [B, C, K] that say how probable is what is left open.
         """
         allowed, lengths, weights = map(self.to_tensor, target)
         n = len(scores) // len(lengths)

@@ -31,8 +31,7 @@ MANY = 10  # updates, after which the network has begun to forget
 class FurtherTraining:
     """The state of a component's further training. `initialize` discards it.
 
-    teacher: the model as it was. It belongs to the component, and shares with it what training
-        doesn't change.
+    teacher: the model as it was, owned by the component. They share what training doesn't change.
     """
 
     def __init__(self, pipe: "CRFEntityRecognizer") -> None:
@@ -69,7 +68,6 @@ class FurtherTraining:
             self.extend(pipe.known_labels)
 
     def teach_with(self, model: Any) -> None:
-        """See `CRFEntityRecognizer.rehearse_with`."""
         self.pipe.require_initialised()
         known, labels = self.pipe.known_labels, network_of(model).tags.labels
         own, given = (shim_of(each).config["sizes"] for each in (self.pipe.model, model))
@@ -103,8 +101,7 @@ class FurtherTraining:
         self.learns_alone()
 
     def learns_alone(self) -> bool:
-        """Whether only added labels are learnt. A network that was copied or loaded meanwhile is
-        told so."""
+        """Whether only added labels are learnt. Tells a network that was copied or loaded."""
         network = network_of(self.pipe.model)
         is_alone = self.teacher is not None and self._n_old is not None
         if network.trains_last_branch != is_alone:
@@ -176,4 +173,4 @@ class FurtherTraining:
             return
         self._warned.add(message)
         words = {"name": self.pipe.name, "labels": ", ".join(sorted(labels))}
-        warnings.warn(message.format(**words), stacklevel=6)
+        warnings.warn(message.format(**words), stacklevel=2)

@@ -50,6 +50,5 @@ def as_judged(example: Example, gold: Annotation) -> Example:
 
 
 def make_scorer() -> Callable[..., dict[str, Any]]:
-    """`spacy-flat.entity_scorer.v1`: scores of entities as tokens and as characters; see
-    `score_entities`."""
+    """`spacy-flat.entity_scorer.v1`: see `score_entities`."""
     return score_entities

@@ -96,7 +96,7 @@ class _Chain:
         over: sums over the starts of entities, [n, L, B] → [L, B].
         """
         C, L, B = self.single.shape
-        multi, single = _multi(L), _single(L)
+        multi, single = slice(2, 2 + L), slice(2 + L, None)
         found = np.empty((C + 1, len(self.joins), B))
         opened = np.empty((C, L, B))
         all_ended = np.full((C + 1, len(self.joins), B), -np.inf)
@@ -118,12 +118,10 @@ class _Chain:
 
 
 class SemiMarkovCRF:
-    """All entities of some segments with their log-odds. Probabilities and annotations are those of
-    the labels that Docs get.
+    """All entities of some segments with their log-odds, under the labels that Docs get.
 
     lengths: [B].
-    names: for each label of the network the number of that of Docs. Entities with the same label of
-        Docs are one.
+    names: for each label of the network the number of that of Docs; several may have the same.
     odds: [N, N, L, B], or 1 in place of L, log-odds to add to those of an entity with this end and
         start; -inf excludes it, and `REQUIRED` requires it.
     temperature: divides the CRF's scores.
@@ -167,8 +165,7 @@ class SemiMarkovCRF:
         )
 
     def move(self, arcs: Arcs, starts: Ints, ends: Ints) -> None:
-        """Add the odds of entities to those of the entities [starts, ends) with the same labels,
-        and exclude them."""
+        """Exclude entities, adding their odds to those of [starts, ends) with the same labels."""
         odds, (rows, _, _, labels) = self._chain.odds, arcs
         added = self._of(arcs) - self._of(Arcs(rows, starts, ends, labels))
         np.logaddexp.at(odds, (ends, starts, labels, rows), added)
@@ -246,10 +243,9 @@ class SemiMarkovCRF:
         return found
 
     def _above(self, sums: tuple[Float64s, Float64s], limits: Float64s) -> Arcs:
-        """The entities through which the sums are at least the limits [B], sorted by rows and
-        starts."""
+        """The entities through which sums reach the limits [B], sorted by rows and starts."""
         chain, (before, after) = self._chain, sums
-        multi, single = _multi(self._L), _single(self._L)
+        multi, single = slice(2, 2 + self._L), slice(2 + self._L, None)
         opened = before[:-1, multi] + chain.left - limits
         closed = after[1:, multi] + chain.right
         units = before[:-1, single] + chain.single + after[1:, single] - limits
@@ -276,14 +272,13 @@ class SemiMarkovCRF:
         more = np.log((self.names[:, None] == self.names).sum(1))[:, None]
         chain = replace(chain, single=chain.single + more, left=chain.left + more)
         before, after = (
-            each.prefixes(partial(_best_join, each.joins), _best)[1]
+            each.prefixes(partial(_best_join, each.joins), np.maximum.reduce)[1]
             for each in (chain, chain.reversed(self.lengths))
         )
         return before, after[::-1]
 
     def best(self, k: int = 1) -> list[list[tuple[float, list[Labelled]]]]:
-        """The k most probable annotations of each segment, the best first, with their log-odds;
-        fewer if there are fewer."""
+        """The k most probable annotations of each segment, or all, best first, with log-odds."""
         found: list[list[tuple[float, list[Labelled]]]] = [[] for _ in self.lengths]
         if not k:
             return found
@@ -306,7 +301,7 @@ class SemiMarkovCRF:
     def _viterbi(self) -> list[tuple[float, list[Labelled]]]:
         """The most probable tag sequence of each segment, as an annotation with its log-odds."""
         chain, odds = self._chain, self._chain.odds
-        ended, opened = chain.prefixes(partial(_best_join, chain.joins), _best)
+        ended, opened = chain.prefixes(partial(_best_join, chain.joins), np.maximum.reduce)
         nodes, rows = self.lengths.copy(), np.arange(len(self.lengths))
         found: list[list[Labelled]] = [[] for _ in rows]
         total = opened[nodes, BOUNDARY, rows].tolist()
@@ -341,14 +336,6 @@ class SemiMarkovCRF:
         return found.sorted(int(self.lengths[row]))
 
 
-def _multi(n_labels: int) -> slice:
-    return slice(2, 2 + n_labels)
-
-
-def _single(n_labels: int) -> slice:
-    return slice(2 + n_labels, None)
-
-
 def log_sum(scores: Float64s) -> Float64s:
     """Over the first axis."""
     most = scores.max(0)
@@ -375,9 +362,4 @@ def _product(joins: Float64s) -> Add:
 
 def _best_join(joins: Float64s, ended: Float64s) -> Float64s:
     found: Float64s = (ended[:, None] + joins[:, :, None]).max(0)
-    return found
-
-
-def _best(spans: Float64s) -> Float64s:
-    found: Float64s = spans.max(0)
     return found

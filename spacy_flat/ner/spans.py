@@ -82,8 +82,7 @@ class Annotation(NamedTuple):
 def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annotation:
     """The reference's entities, as characters of the predicted Doc's text.
 
-    Tokens without annotation (spaCy's "-") are unknown, and so is what is in
-    `doc.spans["unknown"]`.
+    Tokens without annotation (spaCy's "-") and spans in `doc.spans["unknown"]` are unknown.
     unannotated: labels that are unknown everywhere, besides those in `doc._.unannotated_labels`.
 
     Raises ValueError (F304) where the texts of both differ in more than white space and case,
@@ -177,7 +176,11 @@ def set_entities(
         if entity is not None and taken.isdisjoint(range(entity.start, entity.end)):
             taken.update(range(entity.start, entity.end))
             entities.append(entity)
-            _keep_exact(entity, span)
+            # How far the exact characters are from the tokens' ends. spaCy keeps such attributes of
+            # spans right in `Span.as_doc` and `Doc.from_docs`.
+            moved = [span.start - entity.start_char, span.end - entity.end_char]
+            if any(moved) or entity._.get(_MOVED):
+                entity._.set(_MOVED, [span.label, *moved])
             if share is not None or entity._.confidence is not None:
                 entity._.confidence = share
     doc.set_ents(entities, blocked=blocked, default="outside")
@@ -214,14 +217,6 @@ def set_alternatives(
     ]
     if plain or doc._.get(_ALTERNATIVES):
         doc._.set(_ALTERNATIVES, plain)
-
-
-def _keep_exact(entity: Span, exact: EntitySpan) -> None:
-    """Remember how far an entity's exact characters are from its tokens' ends. spaCy keeps such
-    attributes of spans right in `Span.as_doc` and `Doc.from_docs`."""
-    moved = [exact.start - entity.start_char, exact.end - entity.end_char]
-    if any(moved) or entity._.get(_MOVED):
-        entity._.set(_MOVED, [exact.label, *moved])
 
 
 def _exact(ent: Span) -> EntitySpan:

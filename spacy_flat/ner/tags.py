@@ -61,7 +61,6 @@ class TagSet:
         )
 
     def __len__(self) -> int:
-        """The number of tags, K."""
         return len(self.names)
 
     def encode(self, spans: Iterable[tuple[int, int, str]], length: int) -> Ints:
@@ -110,13 +109,7 @@ class TagSet:
                 other = self.encode([(0, end - start, label)], end - start)
                 allowed[np.arange(start, end), other] = True
         for start, end, label in unknown:
-            allowed[start:end] |= outside[start:end, None] & self._tags_of(label)
+            number = self.labels.index(label) if label in self.labels else len(self.labels)
+            own = self.label_of == number if label else np.ones(len(self), np.bool_)
+            allowed[start:end] |= outside[start:end, None] & own
         return allowed
-
-    def _tags_of(self, label: str) -> Bools:
-        """[K] the tags of a label, of all with "O" for ""; none of a label that is not there."""
-        if not label:
-            return np.ones(len(self), dtype=np.bool_)
-        number = self.labels.index(label) if label in self.labels else len(self.labels)
-        found: Bools = self.label_of == number
-        return found

@@ -1,5 +1,4 @@
-"""The likelihood of a linear-chain conditional random field over legal tag sequences (Lafferty et
-al., 2001), for training.
+"""The likelihood of a linear-chain conditional random field (Lafferty et al., 2001), for training.
 
 Shapes: B sequences, C units (characters or words), K tags. Inside this module every sequence ends
 with the tag K, "stop", up to unit C: sequences of all lengths become sequences of C + 1 units,
@@ -64,8 +63,7 @@ class CRF(nn.Module):
         teacher: TeacherScores | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Log-probability [B] of what is known of the tags, given emissions [B, C, K]; and from the
-        same computation, without a gradient, the probability [B, C, K] (float64) of each tag at
-        each unit.
+        same computation, without a gradient, the probability [B, C, K] (float64) of each tag.
 
         allowed: bool [B, C, K], the tags that agree with the annotation, as from
             `TagSet.allowed`, some legal sequence among them; anything beyond the lengths. Where it
@@ -191,8 +189,7 @@ class _Scores(NamedTuple):
 class _Posterior(NamedTuple):
     """The results of the forward-backward algorithm.
 
-    log_partition: [B]. unary: [T, B, S] marginals of the tags. pairs: [B, S, S] expected counts of
-    the transitions.
+    log_partition: [B]. unary: [T, B, S] marginals. pairs: [B, S, S] expected counts of transitions.
     """
 
     log_partition: Tensor

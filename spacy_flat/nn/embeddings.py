@@ -1,5 +1,4 @@
-"""Embedding tables with a fixed pretrained part and a trained part, and the networks that use
-them."""
+"""Embedding tables with a pretrained part and a trained part, and the networks that use them."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -154,8 +153,7 @@ class EmbeddingNetwork(nn.Module):
 
     @classmethod
     def from_config(cls: type[Self], options: Options, config: dict[str, Any]) -> Self:
-        """Build from the plain data of a weights file: the sizes, and the options that the weights
-        rely on.
+        """Build from the plain data of a weights file: its sizes, and the options they rely on.
 
         Raises ValueError (F307) if `options` differ from these.
         """
@@ -167,8 +165,7 @@ class EmbeddingNetwork(nn.Module):
         return cls(options, cls.sizes_class(**sizes))  # type: ignore[call-arg, arg-type]
 
     def loss_gradient(self, scores: Tensor, gold: Any) -> tuple[float, Tensor]:
-        """The summed loss and its gradient for the scores, without touching the network's
-        gradients."""
+        """The summed loss and its gradient for the scores; those of the network stay."""
         with torch.enable_grad():
             scores = scores.detach().requires_grad_()
             loss = self.loss(scores, gold)

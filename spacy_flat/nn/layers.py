@@ -62,8 +62,7 @@ class Dropout(nn.Module):
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """[R, D] rows times [K, D] → [R, K], as `torch.nn.functional.linear`. On a CPU, large products
-    use oneDNN, which is up to twice as fast as torch's MKL on AMD's processors: without, RE2 takes
-    a third longer.
+    use oneDNN, up to twice as fast as MKL on AMD's processors: without, RE2 takes a third longer.
 
     weight: [K, D], or what `packed` returned.
     """
@@ -79,8 +78,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 @torch.no_grad()
 def packed(weight: Tensor) -> Tensor:
     """A weight [K, D] for repeated calls of `linear` without gradients: in oneDNN's own layout, so
-    that it isn't copied at each call; unchanged where oneDNN is missing. Without, generating a
-    text takes a tenth longer."""
+    that no call copies it; unchanged without oneDNN, which makes generating a tenth slower."""
     if not _ONEDNN or weight.device.type != "cpu" or weight.dtype != torch.float32:
         return weight
     found: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight)
@@ -159,8 +157,7 @@ class Positions(nn.Module):
 class TransformerLayer(nn.Module):
     """Attention and feed-forward, each before a normalisation (Vaswani et al., 2017).
 
-    attention: called as attention(nodes [B, L, D], n_queries, …) → [B, Q, D], where the first Q
-        nodes are the queries.
+    attention: attention(nodes [B, L, D], n_queries, …) → [B, Q, D]; the first Q nodes are queries.
     ff: the feed-forward layer is this many times as wide.
     residual: False omits a sublayer's input: LayerNorm(sublayer(x)).
     """
@@ -197,8 +194,7 @@ class Relation:
 
     encodings: [H or 1, d, S, N] of S kinds of keys and N = 2R + 1 distances, the one at R being 0.
     heads: [P] positions of these queries' heads in the text, ascending.
-    rows: [P] which of the B·L nodes they are, where all nodes are queries; None for the first P
-        nodes of each sequence.
+    rows: [P] which of the B·L nodes they are; None for the first P nodes of each sequence.
     key_heads, key_kinds: [B or 1, L].
     """
 
@@ -319,8 +315,7 @@ def _scores_of(queries: Tensor, relation: Relation) -> Tensor:
 
 
 class _PickScores(torch.autograd.Function):
-    """The scores of all queries against all encodings never exist as a whole, in neither
-    direction."""
+    """The scores of all queries against all encodings never exist as a whole, nor do gradients."""
 
     @staticmethod
     def forward(ctx: Any, queries: Tensor, encodings: Tensor, relation: Relation) -> Tensor:

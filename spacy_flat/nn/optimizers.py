@@ -195,8 +195,6 @@ def warmup(
 
 @dataclass
 class Warmup(Iterator[float]):
-    """The rates of `warmup`."""
-
     full_rate: float
     warmup_steps: int
     total_steps: int
@@ -260,8 +258,7 @@ def update_network(
 def averages_of(
     network: nn.Module, shim: int, averages: Mapping[Any, Any]
 ) -> list[tuple[nn.Parameter, Tensor]]:
-    """The parameters that have an average in `optimizer.averages`, with it; not those that have
-    grown since."""
+    """The parameters with their averages in `optimizer.averages`, unless they have grown."""
     pairs = [(p, averages.get(key_of(shim, name))) for name, p in network.named_parameters()]
     return [(p, each) for p, each in pairs if each is not None and each.shape == p.shape]
 

@@ -14,6 +14,7 @@ from thinc.shims import Shim
 from torch import nn
 
 from ..errors import Errors
+from ..util.files import with_checksum, without_checksum
 from . import weights
 from .embeddings import Version, version_of
 from .optimizers import averages_of, update_network
@@ -24,7 +25,6 @@ Build = Callable[[dict[str, Any]], nn.Module]
 
 MAGIC = b"spacy-flat.model.v1\n"
 PACKED = b"spacy-flat.model.v1.zlib\n"
-SIZE = 4  # bytes of a checksum
 
 AUTO = "auto"  # the device that thinc uses
 
@@ -39,8 +39,7 @@ def make_model(
     build: Build,
     tok2vec: Model[Any, Any] | None = None,
 ) -> Model[Any, Any]:
-    """Make a model whose network is built later. It only predicts: a component's `update` runs the
-    network itself.
+    """Make a model whose network is built later. It only predicts: components train it.
 
     predict: computes the model's output from the model and its input.
     featuriser: turns the model's input into batches of numbers.
@@ -65,7 +64,6 @@ def _forward(
 
 
 def shim_of(model: Model[Any, Any]) -> "TorchShim":
-    """The shim that holds a model's network."""
     return cast("TorchShim", model.shims[0])
 
 
@@ -83,8 +81,7 @@ def tok2vec_of(model: Model[Any, Any]) -> Model[Any, Any] | None:
 class CheckedModel(Model[InT, OutT]):
     """Saved with a checksum over all of it: weights, vocabularies, lexicon, and the layers below.
 
-    Otherwise, a flipped bit in a weight would go unnoticed, and one elsewhere cause an obscure
-    error of a library.
+    Otherwise, a flipped bit in a weight would go unnoticed, or cause an obscure error elsewhere.
 
     Packed with zlib if `attrs["packed"]` is set, as in a compact pipeline.
     """
@@ -92,33 +89,35 @@ class CheckedModel(Model[InT, OutT]):
     __slots__ = ()
 
     def to_bytes(self) -> bytes:
-        """The bytes of thinc's `to_bytes`, after a checksum."""
         data = super().to_bytes()
-        magic = MAGIC
         if self.attrs.get("packed"):
-            magic, data = PACKED, zlib.compress(data)
-        return magic + zlib.crc32(data).to_bytes(SIZE, "little") + data
+            return with_checksum(PACKED, zlib.compress(data))
+        return with_checksum(MAGIC, data)
 
     def from_bytes(self, bytes_data: bytes) -> "CheckedModel[InT, OutT]":
         """Load what `to_bytes` gave.
 
         Raises ValueError (F200) for damaged or other data.
         """
-        magic = PACKED if bytes_data.startswith(PACKED) else MAGIC
-        start = len(magic)
-        if not bytes_data.startswith(magic):
-            raise ValueError(Errors.F200.format(reason="it does not begin as one"))
-        data = memoryview(bytes_data)[start + SIZE :]
-        if zlib.crc32(data) != int.from_bytes(bytes_data[start : start + SIZE], "little"):
-            raise ValueError(Errors.F200.format(reason="its checksum differs"))
-        super().from_bytes(zlib.decompress(data) if magic == PACKED else bytes(data))
+        is_packed = bytes_data.startswith(PACKED)
+        try:
+            data = without_checksum(PACKED if is_packed else MAGIC, bytes_data)
+        except ValueError as error:
+            raise ValueError(Errors.F200.format(reason=error)) from error
+        super().from_bytes(zlib.decompress(data) if is_packed else data)
         return self
 
     def _copy(self, seen: dict[int, Any] | None = None) -> "CheckedModel[InT, OutT]":
-        # thinc makes a plain `Model` of every copy.
-        copied: Any = super()._copy(seen)
-        copied.__class__ = type(self)
-        return copied  # type: ignore[no-any-return]
+        plain = super()._copy(seen)  # thinc makes a plain `Model` of every copy
+        return CheckedModel(
+            plain.name,
+            plain._func,
+            init=plain.init,
+            dims=plain._dims,
+            attrs=plain.attrs,
+            layers=plain.layers,
+            shims=plain.shims,
+        )
 
 
 class TorchShim(Shim):
@@ -159,7 +158,6 @@ class TorchShim(Shim):
 
     @property
     def is_initialised(self) -> bool:
-        """Whether there is a network."""
         return self._model is not None
 
     @property
@@ -193,8 +191,7 @@ class TorchShim(Shim):
         return self.adopt(self._built(config), config)
 
     def adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
-        """Take a network, such as one that was loaded, which `build(config)` would make but for its
-        weights."""
+        """Take a network, such as a loaded one, that differs from `build(config)` in weights."""
         with Shim.global_id_lock:
             Shim.global_id += 1
             self.id = Shim.global_id
@@ -240,7 +237,8 @@ class TorchShim(Shim):
         if self.module.training:
             self.module.eval()
         if self._checked != (version := self.version):
-            if not _is_finite(self.module):
+            weights = [each for each in self.module.parameters() if not each.is_meta]
+            if weights and not torch.stack([each.isfinite().all() for each in weights]).all():
                 raise ValueError(Errors.F240)
             self._checked = version
         with torch.no_grad():
@@ -263,8 +261,7 @@ class TorchShim(Shim):
             _assign(backup)
 
     def to_device(self, device_type: str, device_id: int) -> None:
-        """Move the network with thinc's layers, to "cpu", "gpu" with its number, or "mps", unless a
-        device was chosen for it."""
+        """Move the network with thinc's layers, unless a device was chosen for it."""
         if self.is_initialised and self.device_name == AUTO:
             self.module.to(f"cuda:{device_id}" if device_type == "gpu" else device_type)
 
@@ -321,12 +318,6 @@ def find_device(name: str) -> torch.device:
 def _assign(pairs: list[tuple[nn.Parameter, torch.Tensor]]) -> None:
     for parameter, value in pairs:
         parameter.copy_(value)
-
-
-def _is_finite(network: nn.Module) -> bool:
-    parameters = [each for each in network.parameters() if not each.is_meta]
-    finite = [each.isfinite().all() for each in parameters]
-    return not finite or bool(torch.stack(finite).all())
 
 
 def _compute_alone_if_forked() -> None:

@@ -1,7 +1,6 @@
 """A network's weights as bytes: one safetensors file whose metadata hold the configuration.
 
-Loading runs no code from the file: a JSON header and arrays, nothing else. Any safetensors reader
-opens it.
+Loading runs no code from the file: a JSON header and arrays, as any safetensors reader opens.
 """
 
 import json
@@ -38,8 +37,7 @@ def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:
 def load_network(
     build: Callable[[dict[str, Any]], nn.Module], data: bytes
 ) -> tuple[nn.Module, dict[str, Any]]:
-    """The network in a weights file, and its configuration. Sizes are checked before anything is
-    allocated.
+    """The network in a weights file, and its configuration. Checks sizes before allocating.
 
     Raises ValueError for damaged data (F200), and names or shapes other than the network's (F201).
     """
@@ -84,11 +82,9 @@ def read_tensors(data: bytes) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def fill(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
-    """Set the weights of a network, constructed from the same configuration, converted to its own
-    types and devices.
+    """Set the weights of a network of the same configuration, in its own types and devices.
 
-    Raises ValueError for names or shapes other than the network's (F201), and whole numbers without
-    scales (F200).
+    Raises ValueError for other names or shapes (F201), whole numbers without scales (F200).
     """
     own = distinct(network)
     for name in sorted(own.keys() | stored.keys()):
@@ -101,13 +97,11 @@ def fill(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
 
 
 def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:
-    """[N, d] → whole numbers of so many bits, 2 to 8, in int8 [N, d], and the scales [N, 1] to
-    multiply them with."""
+    """[N, d] → whole numbers of so many bits, 2 to 8, in int8 [N, d], and their scales [N, 1]."""
     most = 2 ** (bits - 1) - 1
     largest = vectors.abs().amax(dim=1, keepdim=True)
     # bfloat16 is exact enough, has scales of any size, and its trailing zeros compress to nothing.
-    # So exact that the largest number of a row stays the largest value: a second time changes
-    # nothing.
+    # So exact that a row's largest number stays the largest value: a second time changes nothing.
     scales = (largest / most).bfloat16().float()
     divisors = torch.where(scales > 0, scales, torch.inf)  # a vector of zeros stays one
     return (vectors / divisors).round().clamp(-most, most).to(torch.int8), scales

@@ -2,8 +2,7 @@
 Li et al., 2020, "PyTorch Distributed"), which `torchrun` starts.
 
 Every process has the whole network. What their parts give is added up, so that all make the same
-step: the gradient of a batch is the sum over its parts. With one process, nothing here does
-anything.
+step: the gradient of a batch is the sum over its parts. One process does nothing here.
 """
 
 import os
@@ -75,7 +74,6 @@ class Workers:
         _is_shared = True
 
     def leave(self) -> None:
-        """Leave the group."""
         global _is_shared
         _is_shared = False
         if dist.is_initialized():

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..text.vocabulary import Ragged, padding
+from ..text.batches import Ragged, padding, starts_of
 from ..util.arrays import Bools, Ints
 
 
@@ -36,9 +36,8 @@ class TextBatch:
         of_vectors = columns.pop("upstream", None)
         upstream = None if of_vectors is None else vectors[of_vectors]
         owners = np.repeat(np.arange(len(chosen)), counts)
-        starts = np.cumsum(counts) - counts
         ends = np.cumsum([len(side) for side in sides])[:-1]
-        by_side = zip(np.split(counts, ends), np.split(starts, ends), strict=True)
+        by_side = zip(np.split(counts, ends), np.split(starts_of(counts), ends), strict=True)
         rows, present = map(list, zip(*(padding(*own) for own in by_side), strict=True))
         flat = np.flatnonzero(np.concatenate([own.ravel() for own in present]))
         return cls(columns, upstream, owners, rows, present, flat)

@@ -34,8 +34,7 @@ class PairCalibration(Calibration):
 
     cosine: weight of the cosine of two texts in the logit of the positive one of two classes.
     bias: added to that logit, after the temperature.
-    threshold: the most accurate threshold on the probability of the positive class; None for more
-        than two.
+    threshold: the most accurate one on the positive class's probability; None for more than two.
     """
 
     pairs: int

@@ -93,11 +93,7 @@ class PairClassifier(LabelledPipe):
     similarity_hooks: bool = setting(True)
 
     def __init__(
-        self,
-        *args: Any,
-        nlp: Language,
-        scorer: Scorer | None = score_pairs,
-        **settings: Any,
+        self, *args: Any, nlp: Language, scorer: Scorer | None = score_pairs, **settings: Any
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self.nlp = nlp
@@ -196,11 +192,11 @@ class PairClassifier(LabelledPipe):
         return TextIndex.load(self, Path(path))
 
     def read(self, pairs: Sequence[tuple[Text, Text]]) -> PairTexts:
-        """Pairs as the model reads them: equal strings once, and each text as a Doc of its own if
-        there is a tok2vec."""
+        """Pairs as the model reads them: equal strings once; with a tok2vec each text as a Doc."""
         texts: list[Text] = [text for pair in pairs for text in pair]
-        if tok2vec_of(self.model) is not None:
-            texts = [string_of(text) if was_cleaned(text) else text for text in texts]
+        if tok2vec_of(self.model) is not None:  # a `doc_cleaner` may have removed the vectors
+            is_read = [isinstance(t, str) or span_of(t).doc.tensor is not None for t in texts]
+            texts = [t if r else string_of(t) for t, r in zip(texts, is_read, strict=True)]
         strings = list(dict.fromkeys(text for text in texts if isinstance(text, str)))
         # Tokenizers know few words in traditional characters.
         simplified = map(self.featuriser.simplifier, strings)
@@ -399,7 +395,11 @@ class PairClassifier(LabelledPipe):
         if not pairs:
             raise ValueError(Errors.F323.format(name=self.name))
         of_pairs = {label for _, example in found for label in example.reference.cats}
-        self.cfg["labels"] = self._checked_labels(sorted(of_pairs), labels)
+        labels = self.merged_labels(sorted(of_pairs), labels)
+        if (len(labels) == 1) != self.is_regression:
+            wanted = "one label" if self.is_regression else "two labels or more"
+            raise ValueError(Errors.F324.format(name=self.name, wanted=wanted, labels=labels))
+        self.cfg["labels"] = labels
         for name in FITTED:
             setattr(self, name, self.given[name])
         vocabulary = build_vocabulary(self.featuriser, pairs, **vectors)
@@ -408,15 +408,7 @@ class PairClassifier(LabelledPipe):
         docs = list({id(span.doc): span.doc for pair in pairs for span in pair}.values())
         if self.featuriser.unit == "token":
             self.learn_tokens(docs)
-        sizes = {"labels": self.cfg["labels"]}
-        initialise_network(self.model, docs, vocabulary, sizes, self.name)
-
-    def _checked_labels(self, found: list[str], given: Sequence[str] | None) -> list[str]:
-        labels = self.merged_labels(found, given)
-        if (len(labels) == 1) != self.is_regression:
-            wanted = "one label" if self.is_regression else "two labels or more"
-            raise ValueError(Errors.F324.format(name=self.name, wanted=wanted, labels=labels))
-        return labels
+        initialise_network(self.model, docs, vocabulary, {"labels": labels}, self.name)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Call the scorer. `cats_score` is `pairs_score`. In training, `fit_threshold` sets the
@@ -487,11 +479,6 @@ def make_re2_similarity(
         min_similarity=min_similarity,
         similarity_hooks=similarity_hooks,
     )
-
-
-def was_cleaned(text: Text) -> bool:
-    """Whether a `doc_cleaner` has removed the vectors."""
-    return not isinstance(text, str) and span_of(text).doc.tensor is None
 
 
 def span_of(text: Doc | Span | Token) -> Span:

@@ -4,12 +4,11 @@ import re
 import unicodedata
 from functools import cache
 
-from ..text.scripts import ZERO_WIDTH, converter
+from ..text.scripts import QUOTES, UNSPACED_RANGES, ZERO_WIDTH, converter
 
-WITHOUT_ZERO_WIDTH = str.maketrans("", "", ZERO_WIDTH)
 _FINAL = " .。?!,、;:~"  # after NFKC
-_QUOTES = "\"'“”‘’「」『』"
-_WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"  # of other scripts
+_QUOTES = f"\"'{QUOTES}「」『』"
+_WORD = rf"[^\W{UNSPACED_RANGES}]"  # of other scripts
 _BESIDE_HAN = re.compile(rf"(?<!{_WORD}) | (?!{_WORD})")
 
 
@@ -30,7 +29,7 @@ def _same_width(character: str) -> str:
 def normal_form(text: str) -> str:
     """A text without differences of width, case, traditional characters, spaces beside
     Chinese, invisible characters, quotation marks around it, and punctuation at its end."""
-    form = same_width(text).translate(WITHOUT_ZERO_WIDTH).casefold()
+    form = ZERO_WIDTH.sub("", same_width(text)).casefold()
     form = _BESIDE_HAN.sub("", " ".join(form.split()))
     form = form.rstrip(_FINAL) or form
     if form[:1] in _QUOTES and form[-1:] in _QUOTES:

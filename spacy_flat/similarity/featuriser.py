@@ -1,28 +1,26 @@
 """Pairs of texts → padded batches of numbers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from spacy.tokens import Span
 
+from ..text.batches import Ragged
 from ..text.featuriser import TextFeaturiser
-from ..text.scripts import Simplifier
+from ..text.scripts import ZERO_WIDTH, Simplifier
 from ..text.spans import Unit
 from ..text.vocabulary import (
     NewTable,
-    Ragged,
     TableVocab,
     Vocabulary,
-    group_by_cost,
     hash_bigrams,
     hash_characters,
     hash_words,
 )
 from ..util.arrays import Ints
 from ..vectors import VectorSource
-from .equality import WITHOUT_ZERO_WIDTH
 from .options import PairTextOptions
 from .pairs import Pair
 
@@ -48,12 +46,6 @@ class PairTexts:
     backprop: Callable[[], None] = nothing
 
 
-def grouped(lengths: Ints, max_units: int) -> Iterator[Ints]:
-    """Numbers of texts of similar length, of at most so many units with padding, or of one text."""
-    order = np.argsort(lengths, kind="stable")
-    return group_by_cost(order, lengths, np.zeros_like(lengths), max_units)
-
-
 @dataclass(frozen=True)
 class PairFeaturiser(TextFeaturiser):
     """Turns texts into ids: unknown units have their own, from -1 down."""
@@ -73,7 +65,7 @@ class PairFeaturiser(TextFeaturiser):
         """The units of a text; [""] for one without any."""
         if self.unit == "char":
             return list(span.text) or [""]
-        return [token.text.translate(WITHOUT_ZERO_WIDTH) or token.text for token in span] or [""]
+        return [ZERO_WIDTH.sub("", token.text) or token.text for token in span] or [""]
 
     def ids(self, texts: Sequence[list[str]]) -> Ragged:
         """The ids of texts, given as `strings` does."""
@@ -115,27 +107,27 @@ def trimmed(span: Span) -> Span:
 
 
 def build_vocabulary(
-    featuriser: PairFeaturiser,
-    pairs: Sequence[Pair],
-    *,
-    char_vectors: VectorSource | None = None,
-    bigram_vectors: VectorSource | None = None,
-    word_vectors: VectorSource | None = None,
+    featuriser: PairFeaturiser, pairs: Sequence[Pair], **vectors: VectorSource | None
 ) -> Vocabulary:
-    """Build the featuriser and the tables of its network from training pairs."""
+    """Build the featuriser and the tables of its network from training pairs.
+
+    vectors: char_vectors and bigram_vectors, or word_vectors.
+    """
     options = featuriser.options
     spans = [trimmed(span) for pair in pairs for span in pair]
     simplifier = Simplifier.of([span.text for span in spans])
     texts = [simplifier(span.text) for span in spans]
     tables: dict[str, NewTable] = {}
     if options.inputs == "chars":
-        if options.embed_width or char_vectors is not None:
-            tables["chars"] = NewTable.of_characters(texts, char_vectors, options)
-        if options.bigrams and (options.embed_width or bigram_vectors is not None):
-            tables["bigrams"] = NewTable.of_characters(texts, bigram_vectors, options, 2)
-    elif options.embed_width or word_vectors is not None:
+        if options.embed_width or vectors.get("char_vectors") is not None:
+            tables["chars"] = NewTable.of_characters(texts, vectors.get("char_vectors"), options)
+        if options.bigrams and (options.embed_width or vectors.get("bigram_vectors") is not None):
+            tables["bigrams"] = NewTable.of_characters(
+                texts, vectors.get("bigram_vectors"), options, 2
+            )
+    elif options.embed_width or vectors.get("word_vectors") is not None:
         words = (simplifier(token.text) for span in spans for token in span)
-        tables["words"] = NewTable.of_words(words, word_vectors, options)
+        tables["words"] = NewTable.of_words(words, vectors.get("word_vectors"), options)
     if not options.fine_tune:
         tables = {name: table.fixed for name, table in tables.items()}
     vocabs = {name: table.vocab for name, table in tables.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from pathlib import Path
@@ -17,9 +16,9 @@ from thinc.backends import get_array_ops
 
 from ..errors import Errors
 from ..nn.shim import tok2vec_of
-from ..text.featuriser import batch_by_length
+from ..text.batches import batch_by_length
 from ..util.arrays import Float32s, Ints
-from ..util.files import replacing
+from ..util.files import replacing, with_checksum, without_checksum
 from ..util.options import require_count, require_number, require_string
 from .equality import normal_form
 from .model import Encoded, compare, encode
@@ -50,8 +49,6 @@ class Match(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A question."""
-
     phrasings: list[str]
     answer: str = ""
 
@@ -136,8 +133,7 @@ class TextIndex:
     def compare(
         self, query: str, n: int, also: Sequence[int] = ()
     ) -> tuple[Ints, Float32s, Float32s]:
-        """[B] places of n candidates and of the texts `also`, [B, K] the network's outputs for
-        them, and [B] cosines."""
+        """[B] places of n candidates and the texts `also`, [B, K] outputs for them, [B] cosines."""
         terms = terms_of(self.pipe.featuriser.simplifier(query))
         text = encode_texts(self.pipe, [query])
         cosines = self._vectors @ text.vectors[0]
@@ -157,7 +153,7 @@ class TextIndex:
         }
         data = save(arrays)
         with replacing(Path(path) / FILE) as temporary:
-            temporary.write_bytes(MAGIC + checksum(data) + data)
+            temporary.write_bytes(with_checksum(MAGIC, data))
 
     @classmethod
     def load(cls, pipe: PairClassifier, path: Path) -> TextIndex:
@@ -168,12 +164,10 @@ class TextIndex:
         file = path / FILE
         if not file.is_file():
             raise FileNotFoundError(Errors.F331.format(path=path, file=FILE))
-        content = file.read_bytes()
-        own, data = content[len(MAGIC) :][:4], content[len(MAGIC) + 4 :]
-        if not content.startswith(MAGIC) or checksum(data) != own:
-            reason = "it is of another version, or its checksum differs"
-            raise ValueError(Errors.F332.format(path=file, reason=reason))
-        arrays = load(data)
+        try:
+            arrays = load(without_checksum(MAGIC, file.read_bytes()))
+        except ValueError as error:
+            raise ValueError(Errors.F332.format(path=file, reason=error)) from error
         weights, questions = json.loads(arrays["texts"].tobytes())
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
@@ -240,7 +234,3 @@ def weights_of(pipe: PairClassifier) -> str:
 def to_bytes(array: Any) -> bytes:
     """An array on any device."""
     return bytes(get_array_ops(array).to_numpy(array).tobytes())  # type: ignore[no-untyped-call]
-
-
-def checksum(data: bytes) -> bytes:
-    return zlib.crc32(data).to_bytes(4, "little")

@@ -9,12 +9,13 @@ from thinc.api import Model
 from torch import Tensor
 
 from ..nn.shim import make_model, shim_of, tok2vec_of
+from ..text.batches import Ragged, batch_by_cost, padding, starts_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
-from ..text.vocabulary import Ragged, hash_words, padding
+from ..text.vocabulary import hash_words
 from ..util.arrays import Float32s, Floats, Ints
 from ..viz.alignment import Alignment
 from .batch import TextBatch
-from .featuriser import PairFeaturiser, PairTexts, bounds, grouped, trimmed
+from .featuriser import PairFeaturiser, PairTexts, bounds, trimmed
 from .network import RE2
 from .options import PairTextOptions, RE2Options
 from .pairs import Pair
@@ -38,8 +39,7 @@ class Encoded(NamedTuple):
 
     def of(self, texts: Ints) -> "Encoded":
         """Some of them."""
-        starts = np.cumsum(self.counts) - self.counts
-        places, is_there = padding(self.counts[texts], starts[texts])
+        places, is_there = padding(self.counts[texts], starts_of(self.counts)[texts])
         return Encoded(self.counts[texts], self.units[places[is_there]], self.vectors[texts])
 
 
@@ -85,7 +85,7 @@ def batches_of(model: PairModel, texts: PairTexts) -> Iterator[tuple[Ints, TextB
     """Batches of pairs of similar length, with their numbers."""
     counts = texts.ids.counts
     lengths = np.maximum(counts[texts.left], counts[texts.right])
-    for pairs in grouped(lengths, featuriser_of(model).options.batch_size // 2):
+    for pairs in batch_by_cost(lengths, featuriser_of(model).options.batch_size // 2):
         sides = [texts.left[pairs], texts.right[pairs]]
         yield pairs, TextBatch.of(texts.ids, sides, texts.vectors)
 
@@ -117,7 +117,7 @@ def encode(model: PairModel, texts: PairTexts) -> Encoded:
     counts, width = texts.ids.counts, network.embed_width
     kept = np.zeros((counts.sum(), width), dtype=np.float32)
     sums = np.zeros((len(counts), width), dtype=np.float32)
-    for numbers in grouped(counts, featuriser.options.batch_size):
+    for numbers in batch_by_cost(counts, featuriser.options.batch_size):
         batch = TextBatch.of(texts.ids, [numbers], texts.vectors)
         with shim_of(model).predicting():
             embedded = network.embed(batch).cpu().numpy()
@@ -129,8 +129,7 @@ def encode(model: PairModel, texts: PairTexts) -> Encoded:
         if network.words is not None:
             unknown = np.flatnonzero(speaks & (batch.ids["words"] <= 0))
             _spell(model, [units[number] for number in unknown.tolist()], unknown, embedded)
-        lengths = counts[numbers]
-        sums[numbers] = np.add.reduceat(embedded, np.cumsum(lengths) - lengths)
+        sums[numbers] = np.add.reduceat(embedded, starts_of(counts[numbers]))
     norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
     return Encoded(counts, kept, sums / norms)
 

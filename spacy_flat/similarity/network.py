@@ -232,8 +232,7 @@ class Fusion(nn.Module):
 
 
 class Prediction(nn.Module):
-    """From the vectors of both texts, whatever their order, to the classes, or to the score
-    (equation 5)."""
+    """From the vectors of both texts, in any order, to the classes or the score (equation 5)."""
 
     def __init__(self, options: RE2Options, n_outputs: int) -> None:
         super().__init__()

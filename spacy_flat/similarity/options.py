@@ -10,9 +10,7 @@ from ..util.options import Options, option, options_factory
 
 @dataclass(frozen=True)
 class RE2Options(Options):
-    """Options of the RE2 network, in the terms of Yang et al. (2019). After training, only dropouts
-    can be changed.
-    """
+    """Options of RE2, in the terms of Yang et al. (2019). Later, only dropouts can be changed."""
 
     block: ClassVar[str] = "re2_similarity, model.network"
     retired: ClassVar[dict[str, float]] = {"key_dropout": 0.0}
@@ -54,16 +52,13 @@ class PairTextOptions(UnitOptions):
         "punctuation, surrounding quotation marks or traditional characters",
     )
     inputs: Literal["chars", "tokens"] = option(
-        "chars",
-        "what to compare: characters, whatever the tokens are, or tokens",
-        fixed=True,
+        "chars", "what to compare: characters, whatever the tokens are, or tokens", fixed=True
     )
     lower_case: bool = option(True, "look up words in lower case", fixed=True)
     batch_size: int = option(4000, "units of both texts in a batch, with padding", min=1)
 
     @property
     def unit(self) -> Unit:
-        """What the texts are made of."""
         return "token" if self.inputs == "tokens" else "char"
 
 

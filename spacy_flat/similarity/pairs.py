@@ -31,8 +31,7 @@ def join_pair(left: str, right: str) -> str:
 
 
 def pair_of(doc: Doc) -> Pair | None:
-    """The two texts of a Doc: `doc.spans["pair"]`, or else both sides of the one separator in its
-    text. None for other Docs.
+    """The two texts of a Doc: `doc.spans["pair"]`, or else the sides of its one separator, or None.
 
     Raises ValueError (F313) if the tokenizer left the separator in a word.
     """

@@ -58,8 +58,7 @@ def best_by_turns(one: Float32s, other: Float32s, n: int) -> Ints:
 
 
 def _best_of(scores: Float32s, n: int) -> Ints:
-    """[n] numbers of the highest scores, best first, or of all if there are fewer. Of equal scores
-    the first count."""
+    """[n] numbers of the highest scores, or of all, best first; of equal scores the first."""
     n = min(n, len(scores))
     chosen = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
     best: Ints = chosen[np.argsort(-scores[chosen], kind="stable")[:n]]

@@ -76,8 +76,7 @@ def gold_of(example: Example, labels: Sequence[str]) -> float | int | None:
 
 
 def area_under_curve(gold: Bools, found: Float64s) -> float | None:
-    """The area under the ROC curve, by the ranks of positives (Mann & Whitney, 1947); None if all
-    pairs have the same class."""
+    """The area under the ROC curve, by ranks (Mann & Whitney, 1947); None if there is one class."""
     n_positive, n_negative = int(gold.sum()), int((~gold).sum())
     if not n_positive or not n_negative:
         return None

@@ -1,7 +1,7 @@
 """Featurisers turn texts into padded batches of numbers."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -10,13 +10,13 @@ import srsly
 from spacy.tokens import Doc
 from thinc.model import Model, deserialize_attr, serialize_attr
 
+from .batches import Ragged
 from .scripts import Simplifier
 from .segments import Segment, split_texts
 from .spans import Unit, Units
-from .vocabulary import Ragged, TableVocab, hash_bigrams, hash_characters, pack, unpack
+from .vocabulary import TableVocab, hash_bigrams, hash_characters, pack, unpack
 
 Self = TypeVar("Self", bound="TextFeaturiser")
-ItemT = TypeVar("ItemT")
 Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")
 
 
@@ -60,8 +60,7 @@ class SegmentFeaturiser(TextFeaturiser):
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[Any]:
-        """Batches of segments of similar size, of at most `batch_size` nodes with padding, or of
-        one segment."""
+        """Batches of similar segments, of at most `batch_size` nodes with padding, or of one."""
 
     def characters(self, pieces: Sequence[str], simplifier: Simplifier) -> Ragged:
         """The ids of characters and bigrams."""
@@ -86,26 +85,3 @@ def _deserialize(
     default: TextFeaturiser, value: bytes, name: str, model: Model[Any, Any]
 ) -> TextFeaturiser:
     return default.from_bytes(value)
-
-
-def batch_by_length(
-    items: Iterable[ItemT],
-    size: int,
-    length_of: Callable[[ItemT], int],
-    max_items: int | None = None,
-) -> Iterator[list[ItemT]]:
-    """Batches, in order, whose lengths sum to `size` at most; a longer item has one of its own.
-
-    spaCy's `minibatch_by_words` moves long items before shorter ones.
-    """
-    batch: list[ItemT] = []
-    total = 0
-    for item in items:
-        length = length_of(item)
-        if batch and (total + length > size or len(batch) == max_items):
-            yield batch
-            batch, total = [], 0
-        batch.append(item)
-        total += length
-    if batch:
-        yield batch

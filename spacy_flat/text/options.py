@@ -18,17 +18,10 @@ class TableOptions(Options):
 class UnitOptions(TableOptions):
     """Options of the tables of characters, bigrams and words, and of computing in batches."""
 
-    char_min_freq: int = option(
-        1, "minimum occurrences in training for a trained vector", min=1, fixed=True
-    )
+    min_freq: int = option(1, "minimum occurrences in training for a trained vector", min=1)
+    word_min_freq: int = option(0, "min_freq of words, if another; 0 for the same", min=0)
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
     bigrams: bool = option(True, "read the bigram of each character and the next", fixed=True)
-    bigram_min_freq: int = option(
-        1, "minimum occurrences in training for a trained vector", min=1, fixed=True
-    )
-    word_min_freq: int = option(
-        1, "minimum occurrences in training for a trained vector", min=1, fixed=True
-    )
     batch_size: int = option(3000, "nodes of attention in a batch, with padding", min=1)
 
 
@@ -36,8 +29,4 @@ class UnitOptions(TableOptions):
 class SegmentOptions(Options):
     """Options of splitting long texts into segments."""
 
-    max_length: int = option(
-        200,
-        "maximum units in one attention; longer texts are split",
-        min=1,
-    )
+    max_length: int = option(200, "maximum units in one attention; longer texts are split", min=1)

@@ -10,12 +10,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from .scripts import CLOSING, SENTENCE_ENDS
 from .spans import EntitySpan, Units
 
 OVERLAP = 40  # units that two segments share if a sentence is split; at most half a segment
 
 # Of characters
-SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*""")
+SEGMENT_END = re.compile(rf"[{SENTENCE_ENDS}；;\n][{CLOSING}]*")
 COMMA = re.compile(r"[，、,：:\s]")
 
 # Of whole tokens: "U.S." and "J." end no sentence
@@ -71,7 +72,7 @@ def split_units(
 def _boundaries(units: Units) -> tuple[list[int], list[int]]:
     """The units that follow sentence ends, and those that follow commas."""
     if units.unit == "char":
-        ends, commas = (mark.finditer(units.visible) for mark in (SENTENCE_END, COMMA))
+        ends, commas = (mark.finditer(units.visible) for mark in (SEGMENT_END, COMMA))
         return [match.end() for match in ends], [match.end() for match in commas]
     strings = units.strings(0, len(units))
     behind_commas = [i + 1 for i, token in enumerate(strings) if COMMA_TOKENS.fullmatch(token)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +16,6 @@ if TYPE_CHECKING:  # networks use only the arrays
     from spacy.tokens import Doc
 
 Unit = Literal["char", "token"]
-
-_ZERO_WIDTH = re.compile(f"[{ZERO_WIDTH}]")
 
 
 class EntitySpan(NamedTuple):
@@ -40,8 +37,7 @@ class Units:
 
     @classmethod
     def as_read(cls, doc: Doc, unit: Unit) -> Units:
-        """As networks read a Doc: without characters of zero width, and with tokens of lines in
-        capitals in lower case."""
+        """As networks read a Doc: no zero-width characters, lines in capitals in lower case."""
         if unit == "char":
             return cls.visible_characters(doc.text)
         return cls(unit, lower_capitals(doc.text), *token_ends(doc))
@@ -50,7 +46,7 @@ class Units:
     def visible_characters(cls, text: str) -> Units:
         """The characters of a text, except those of zero width."""
         places = np.arange(len(text))
-        if hidden := [match.start() for match in _ZERO_WIDTH.finditer(text)]:
+        if hidden := [match.start() for match in ZERO_WIDTH.finditer(text)]:
             places = np.delete(places, hidden)
         return cls("char", text, places, places + 1)
 
@@ -67,8 +63,8 @@ class Units:
         """Units [start, end), without characters of zero width inside."""
         places = zip(self.starts[start:end].tolist(), self.ends[start:end].tolist(), strict=True)
         strings = [self.text[first:last] for first, last in places]
-        if _ZERO_WIDTH.search(self.text):
-            strings = [_ZERO_WIDTH.sub("", string) or string for string in strings]
+        if ZERO_WIDTH.search(self.text):
+            strings = [ZERO_WIDTH.sub("", string) or string for string in strings]
         return strings
 
     def to_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:

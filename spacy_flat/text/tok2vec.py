@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..errors import Errors
 from ..util.arrays import Ints
+from .batches import padding
 from .segments import Segment
 from .spans import Unit, Units, token_ends
 
@@ -76,16 +77,12 @@ class Tok2VecFeatures:
 
     def of(self, segments: Sequence[Segment]) -> Tensor:
         """[B, C, D] features of the units of segments."""
-        longest = max(1, *(segment.end - segment.start for segment in segments))
-        rows = np.zeros((len(segments), longest), dtype=np.int64)
-        for place, segment in enumerate(segments):
-            piece = self.rows[segment.text][segment.start : segment.end]
-            rows[place, : len(piece)] = piece
-        return self.vectors[rows]
+        rows = [self.rows[each.text][each.start : each.end] for each in segments]
+        places, present = padding(np.array([len(own) for own in rows]))
+        return self.vectors[np.where(present, np.concatenate(rows)[places], 0)]
 
     def backprop(self) -> None:
-        """Pass the accumulated gradients to the tok2vec, or zeros, since a shared tok2vec waits for
-        all of its listeners."""
+        """Pass gradients, or zeros, to the tok2vec: a shared one waits for all of its listeners."""
         gathered = self.vectors.grad
         if gathered is None:
             gathered = self.vectors.new_zeros(self.vectors.shape)

@@ -1,17 +1,15 @@
-"""The vocabularies of embedding tables: ids of characters, bigrams and words by their hashes, and
-padded arrays of ids."""
+"""The vocabularies of embedding tables: ids of characters, bigrams and words by their hashes."""
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..util.arrays import OOV_BITS, Bools, Float32s, Hashes, Ints
+from ..util.arrays import OOV_BITS, Float32s, Hashes, Ints
 from ..util.options import Options
 from ..vectors import TextVectors, VectorSource
 from .options import TableOptions
@@ -19,8 +17,6 @@ from .options import TableOptions
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(21)  # a code point has 21 bits
 _DIGITS = str.maketrans("123456789１２３４５６７８９０", "0" * 19)
-
-BATCH_PAIRS = 50_000  # pairs of nodes that cost as much as the overhead of a batch
 
 
 @dataclass(frozen=True)
@@ -124,8 +120,7 @@ class NewTable:
         """Of characters (size 1) or bigrams (size 2)."""
         counts = count_characters(texts, size, options.normalise_numbers)
         pretrained = character_vectors(source, size, options, options.normalise_numbers)
-        min_freq = options.char_min_freq if size == 1 else options.bigram_min_freq
-        return cls.build(counts, min_freq, pretrained, options)
+        return cls.build(counts, options.min_freq, pretrained, options)
 
     @classmethod
     def of_words(
@@ -136,7 +131,7 @@ class NewTable:
         found = source.read() if source is not None else None
         hashes = hash_words(found.keys if found is not None else [], options)
         pretrained = select_vectors(found, hashes, options)
-        return cls.build(counts, options.word_min_freq, pretrained, options)
+        return cls.build(counts, options.word_min_freq or options.min_freq, pretrained, options)
 
     @property
     def fixed(self) -> "NewTable":
@@ -187,8 +182,7 @@ def character_vectors(
 def count_characters(
     texts: Iterable[str], size: int = 1, normalise_numbers: bool = False
 ) -> Counter[int]:
-    """The counts of characters (size 1), or of bigrams (size 2), those of the texts' ends included,
-    by hash."""
+    """The counts of characters (size 1), or bigrams (size 2) with those at texts' ends, by hash."""
     filled = [text for text in texts if text]
     codes = hash_characters("".join(filled), normalise_numbers)
     if size == 2:
@@ -238,57 +232,3 @@ def normalise_word(word: str, form: Any) -> str:
     """How a word is looked up, by the options `lower_case` and `normalise_numbers`."""
     word = word.lower() if form.lower_case else word
     return word.translate(_DIGITS) if form.normalise_numbers else word
-
-
-# Padded arrays, with a row for each of B texts or segments
-
-
-@dataclass(frozen=True)
-class Ragged:
-    """Columns of numbers of B texts, one text after the other.
-
-    counts: [B] numbers of each text.
-    """
-
-    counts: Ints
-    columns: dict[str, Ints]
-
-    @cached_property
-    def starts(self) -> Ints:
-        """[B] where each text starts in the columns."""
-        return np.cumsum(self.counts) - self.counts
-
-    def pad(self, rows: Ints) -> tuple[dict[str, Ints], Bools]:
-        """The columns of some texts as arrays [rows, longest], and false for padding."""
-        places, present = padding(self.counts[rows], self.starts[rows])
-        padded = {name: np.where(present, flat[places], 0) for name, flat in self.columns.items()}
-        return padded, present
-
-
-def padding(counts: Ints, starts: Ints) -> tuple[Ints, Bools]:
-    """[B] lengths and starts of rows in a flat array → [B, longest] places in it, and false for
-    padding."""
-    columns = np.arange(counts.max(initial=0))
-    present = columns < counts[:, None]
-    return np.where(present, starts[:, None] + columns, 0), present
-
-
-def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:
-    """Divide segments, in this order, into batches of at most `max_nodes` nodes with padding, and
-    where computing the padding would cost more than another batch.
-
-    n_words: [B] nodes in addition to the units.
-    """
-    start = 0
-    units = words = pairs = 0
-    for place, row in enumerate(order):
-        own_units, own_words = int(n_units[row]), int(n_words[row])
-        units, words = max(units, own_units), max(words, own_words)
-        pairs += own_units * (own_units + own_words)
-        padded_nodes = (place + 1 - start) * (units + words)
-        pads = padded_nodes * units - pairs
-        if place > start and (padded_nodes > max_nodes or pads > pairs // 2 + BATCH_PAIRS):
-            yield order[start:place]
-            start, units, words = place, own_units, own_words
-            pairs = own_units * (own_units + own_words)
-    yield order[start:]

@@ -47,16 +47,13 @@ class Parameter(NamedTuple):
 
 def parameters_of(nlp: Language) -> list[Parameter]:
     """The parameters of all components, each once, in an order that only the config determines."""
-    return [parameter for path, node in _named_nodes(nlp) for parameter in _of_node(path, node)]
-
-
-def _named_nodes(nlp: Language) -> Iterator[tuple[str, Model[Any, Any]]]:
-    """The thinc layers of all components."""
-    for name, pipe in nlp.pipeline:
-        model = getattr(pipe, "model", None)
-        if isinstance(model, Model):
-            for number, node in enumerate(model.walk()):
-                yield f"{name}/{number}", node
+    models = [(name, getattr(pipe, "model", None)) for name, pipe in nlp.pipeline]
+    return [
+        parameter
+        for name, model in models
+        for number, node in enumerate(model.walk() if isinstance(model, Model) else ())
+        for parameter in _of_node(f"{name}/{number}", node)
+    ]
 
 
 def _of_node(path: str, node: Model[Any, Any]) -> Iterator[Parameter]:

@@ -1,5 +1,4 @@
-"""Training with several workers: each computes a part of every batch, and the gradients are summed
-before each step."""
+"""Training with several workers, each with a part of every batch; their gradients are summed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -54,7 +53,6 @@ def add_labels(
 
 
 def sum_gradients(nlp: Language, workers: Workers) -> None:
-    """Replace the gradients with their sums over all workers."""
     if workers.size == 1:
         return
     parameters = parameters_of(nlp)

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
+import numpy as np
 import spacy
 from safetensors.torch import load_file, save
 from spacy.language import Language
@@ -34,9 +35,9 @@ from ..nn.workers import Workers
 from ..util.files import remove_unfinished, replacing
 from .checkpoints import read_checkpoint, write_checkpoint
 from .parameters import load_optimizer, save_optimizer
-from .randomness import with_own_randomness
 from .sharing import add_labels, broadcast_weights, part_of, sum_gradients, update_without_examples
 
+T = TypeVar("T")
 Batch = Sequence[Example]
 Info = tuple[dict[str, Any], bool | None]
 CHECKPOINTS = "checkpoints"  # folder in that of the training
@@ -65,8 +66,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint: the pipeline (with current weights, not averages), the state of the optimizer,
-    and the progress as JSON."""
+    """A checkpoint: pipeline (with weights, not averages), optimizer's state, progress as JSON."""
 
     nlp: Language
     optimizer: dict[str, Tensor]
@@ -86,7 +86,6 @@ class Saved:
 
     @classmethod
     def read(cls, folder: Path) -> "Saved":
-        """Of a checkpoint's folder."""
         state = json.loads((folder / STATE).read_text("utf-8"))
         # Earlier versions had it in the config.
         state["progress"].setdefault("told", state["config"].pop("told", []))
@@ -240,8 +239,7 @@ class Trainer:
         return info, None if score is None else score == max(progress.results)[0]
 
     def _save(self, folder: Path) -> None:
-        """Write a checkpoint. Raises ValueError (F442) for state of the optimizer that belongs to
-        no component."""
+        """Write a checkpoint. Raises ValueError (F442) for an optimizer's state of no component."""
         losses = _sums(self.workers.all_gather(self.progress.losses))
         if not self.workers.is_first:
             return
@@ -321,3 +319,29 @@ def _sums(losses: Sequence[dict[str, float]]) -> dict[str, float]:
     """The sums over all workers."""
     names = dict.fromkeys(name for each in losses for name in each)
     return {name: sum(each.get(name, 0.0) for each in losses) for name in names}
+
+
+def with_own_randomness(items: Iterator[T]) -> Iterator[T]:
+    """Iterate with separate states of Python's and NumPy's random numbers, copied from the current
+    ones, so that a resumed run can replay a corpus without the training in between."""
+    return _drawn(items, (random.getstate(), np.random.get_state()))
+
+
+def _drawn(items: Iterator[T], own: tuple[Any, Any]) -> Iterator[T]:
+    while True:
+        own = _swap(own)
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        finally:
+            own = _swap(own)
+        yield item
+
+
+def _swap(states: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Set states; returns those before."""
+    before = random.getstate(), np.random.get_state()
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+    return before

@@ -15,9 +15,7 @@ class CharacterTransformerOptions(Options):
     block: ClassVar[str] = "transformer, model.network"
 
     tokenize: Tokenize = option(
-        "characters",
-        "read each character as one piece, or the pieces of whole texts",
-        fixed=True,
+        "characters", "read each character as one piece, or the pieces of whole texts", fixed=True
     )
     layers: Literal["last"] = option("last", "the layer to read", fixed=True)
     window: int = option(

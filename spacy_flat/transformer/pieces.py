@@ -16,12 +16,12 @@ import srsly
 from spacy.tokens import Doc
 
 from ..errors import Errors
+from ..text.batches import batch_by_cost
 from ..text.featuriser import TextFeaturiser
 from ..text.scripts import lower_capitals
 from ..text.segments import split_units
 from ..text.spans import Units
 from ..text.tok2vec import token_of_unit
-from ..text.vocabulary import group_by_cost
 from ..util.arrays import Bools, Ints
 from .options import CharacterTransformerOptions
 
@@ -127,11 +127,9 @@ class PieceFeaturiser(TextFeaturiser):
     def batches(self, pieces: Pieces, max_pieces: int) -> Iterator[WindowBatch]:
         """Padded batches of windows of similar length, the longest first; of at most so many pieces
         with padding, or one window."""
-        if not pieces.windows:
-            return
-        lengths = np.array([window.end - window.start for window in pieces.windows])
+        lengths = np.array([window.end - window.start for window in pieces.windows], np.int64)
         order = np.argsort(-lengths, kind="stable")
-        for rows in group_by_cost(order, lengths, np.zeros_like(lengths), max_pieces):
+        for rows in batch_by_cost(lengths, max_pieces, order=order):
             yield self._batch(pieces.ids, [pieces.windows[row] for row in rows], lengths[rows])
 
     def ids(self, text: str) -> Ints:
@@ -158,8 +156,7 @@ class PieceFeaturiser(TextFeaturiser):
     def _split_characters(
         self, text: str, in_token: Bools, options: CharacterTransformerOptions
     ) -> tuple[Ints, Ints, Spans]:
-        """The pieces of a text, the piece of each character (-1 for none), and spans of pieces that
-        are read at once."""
+        """The pieces of a text, each character's piece (-1 for none), and spans to read at once."""
         ids = self.ids(text)
         kept = np.zeros(len(text), dtype=bool)
         kept[Units.visible_characters(text).starts] = True
@@ -196,8 +193,7 @@ class PieceFeaturiser(TextFeaturiser):
 
 
 def make_windows(spans: Iterable[tuple[int, int]]) -> list[Window]:
-    """Windows over sorted spans. Each keeps the half of an overlap that is farther from its
-    border."""
+    """Windows over sorted spans. Each keeps the half of an overlap that is nearer its middle."""
     windows: list[Window] = []
     for start, end in spans:
         first = start

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..text.vocabulary import group_by_cost
+from ..text.batches import batch_by_cost, padding
 from ..util.arrays import Bools, Ints
 
 # Ids that both sides have before those of their characters or pieces
@@ -27,11 +27,8 @@ class PaddedIds:
 
     @classmethod
     def of(cls, rows: Sequence[Ints]) -> PaddedIds:
-        lengths = np.array([len(row) for row in rows])
-        present = np.arange(lengths.max()) < lengths[:, None]
-        ids = np.zeros(present.shape, dtype=np.int64)
-        ids[present] = np.concatenate(rows)
-        return cls(ids, present)
+        places, present = padding(np.array([len(row) for row in rows]))
+        return cls(np.where(present, np.concatenate(rows)[places], 0), present)
 
 
 @dataclass(frozen=True)
@@ -53,12 +50,9 @@ class TranslationBatch:
 
 
 def similar_lengths(sides: Sequence[Sequence[Ints]], max_size: int) -> Iterator[Ints]:
-    """Group rows of similar lengths, longest first: at most `max_size` positions with padding, or
-    one row.
+    """Group rows of similar lengths, longest first: at most `max_size` positions, or one row.
 
     sides: the sources, or also the targets, by which rows are sorted first.
     """
     lengths = np.array([[len(row) for row in side] for side in sides], dtype=np.int64)
-    order = np.lexsort(lengths)[::-1]
-    if len(order):
-        yield from group_by_cost(order, lengths[0], lengths[1:].sum(axis=0), max_size)
+    return batch_by_cost(lengths[0], max_size, lengths[1:].sum(axis=0), np.lexsort(lengths)[::-1])

@@ -40,8 +40,7 @@ class TranslationFeaturiser(TextFeaturiser):
     """Turns both sides of pairs into ids, and ids into translations.
 
     source: the known characters of sources.
-    target: byte pair encoding (Sennrich et al., 2016) of UTF-8: a tokenizer of the library
-        `tokenizers`, as JSON.
+    target: byte pair encoding (Sennrich et al., 2016) of UTF-8, as JSON of `tokenizers`.
     chinese: the Chinese characters of the training translations, the only ones written.
     """
 
@@ -55,10 +54,9 @@ class TranslationFeaturiser(TextFeaturiser):
     def build(
         cls, options: TranslationOptions, sources: Sequence[str], targets: Sequence[str]
     ) -> TranslationFeaturiser:
-        """Build the vocabularies from training texts."""
         simplifier = Simplifier.of(sources)
         counts = count_characters(list(map(simplifier, sources)))
-        known = [code for code, times in counts.items() if times >= options.char_min_freq]
+        known = [code for code, times in counts.items() if times >= options.min_freq]
         codes = np.array(sorted(known), dtype=np.uint64)
         chinese = sorted({each for text in targets for each in "".join(HAN.findall(text))})
         return cls(
@@ -82,7 +80,6 @@ class TranslationFeaturiser(TextFeaturiser):
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """Sizes of the network."""
         first = self.first + 1
         n_pieces = self.tokenizer.get_vocab_size()
         return {"source": first + len(self.source), "target": first + n_pieces}
@@ -114,7 +111,9 @@ class TranslationFeaturiser(TextFeaturiser):
         found: Stretches = []
         for is_piece, group in groupby(ids, lambda each: each > self.first):
             if is_piece:
-                found.append(self._written([each - self.first - 1 for each in group]))
+                text = self.tokenizer.decode([each - self.first - 1 for each in group])
+                text = text.replace("\ufffd", "")  # bytes that aren't UTF-8
+                found.append("".join(c for c in text if c in self.chinese or not HAN.match(c)))
             else:
                 found += [each - NAMES for each in group if each >= NAMES]
         return found
@@ -148,11 +147,6 @@ class TranslationFeaturiser(TextFeaturiser):
     def _look_up(self, text: str) -> Ints:
         codes = hash_characters(self.simplifier(text), normalise_numbers=False)
         return self.source.look_up(codes)
-
-    def _written(self, pieces: Sequence[int]) -> str:
-        """The text of pieces, without bytes that aren't UTF-8."""
-        text = self.tokenizer.decode(pieces).replace("\ufffd", "")
-        return "".join(each for each in text if each in self.chinese or not HAN.match(each))
 
 
 def learn_pieces(texts: Sequence[str], size: int) -> Tokenizer:

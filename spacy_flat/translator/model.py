@@ -38,7 +38,6 @@ def build_seq2seq(network: Seq2SeqOptions, text: TranslationOptions) -> Seq2SeqM
 
 
 def initialise(model: Seq2SeqModel, featuriser: TranslationFeaturiser) -> None:
-    """Build the network for this vocabulary."""
     model.attrs["featuriser"] = featuriser
     config = {"options": model.attrs["options"].fixed(), "sizes": featuriser.sizes}
     shim_of(model).initialise(config)
@@ -53,14 +52,12 @@ def predict(model: Seq2SeqModel, pairs: list[IdPair]) -> Iterator[BatchScores]:
 
 
 def batches(pairs: Sequence[IdPair], batch_size: int) -> Iterator[TranslationBatch]:
-    """Batches of pairs of similar lengths."""
     sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
     for rows in similar_lengths(sides, batch_size):
         yield TranslationBatch.of(*([side[row] for row in rows] for side in sides))
 
 
 def generate(model: Seq2SeqModel, sources: Sequence[Source], how: BeamSearch) -> list[Hypothesis]:
-    """The best translation of each sentence."""
     options = featuriser_of(model).options
     found: dict[int, Hypothesis] = {}
     with shim_of(model).predicting():

@@ -108,8 +108,7 @@ class Seq2Seq(EmbeddingNetwork):
         pending: Bools,
         n: int,
     ) -> tuple[Floats, Ints]:
-        """The n best continuations of each sentence: [B, n] log-probabilities, and their indices
-        among its W·V.
+        """The n best continuations of each sentence: [B, n] log-probabilities, and places in W·V.
 
         ids: [N] last ids of the targets.
         so_far: [B, W] log-probabilities of the targets.

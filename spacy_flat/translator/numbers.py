@@ -1,5 +1,4 @@
-"""What English writes otherwise or alike: numbers, dates, times, scores and sums of money; words in
-Latin letters."""
+"""What English writes otherwise or alike: numbers, dates, times, money; words in Latin letters."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -8,9 +7,11 @@ from decimal import Decimal
 from functools import partial
 from math import prod
 
+from ..text.scripts import HALF_WIDTH, LATIN_RANGES
 from .names import Placeholder
 
-FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−＄￥￡", "0123456789.%--$¥£")
+FULL_WIDTH = {code: char for code, char in HALF_WIDTH.items() if char in "0123456789.%-$"}
+FULL_WIDTH |= zip(map(ord, "−￥￡"), "-¥£", strict=True)
 DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
 PAST = {"半": 30, "一刻": 15, "1刻": 15, "三刻": 45, "3刻": 45}  # an hour
@@ -80,7 +81,7 @@ _WITH_POINT = re.compile(rf"([^点.]+)点((?!.*两){_DIGIT}+)([百千]?[万亿]*
 
 # Words in Latin letters and numbers, with marks within: 3.14, 10:30, New York, tom@example.com.
 # All languages write these alike.
-LATIN_LETTERS = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
+LATIN_LETTERS = f"0-9{LATIN_RANGES}"
 _WORD = rf"[$€£¥]?[{LATIN_LETTERS}]+(?:[-+@._:/&'’,=?#~%]{{1,3}}[{LATIN_LETTERS}]+)*%?"
 LATIN = re.compile(rf"{_WORD}(?:,? {_WORD})*")
 # Digits beside Chinese numerals that couldn't be read together (20几万) aren't copied alone.
@@ -292,8 +293,7 @@ def _yuan(numeral: str, tenths: str | None, hundredths: str | None) -> str:
 
 
 def _range(low: str, high: str, currency: str | None) -> str:
-    """3到5万 → "30,000 to 50,000". What 五十到一百万 and 五百到一千万 begin with depends on the
-    context."""
+    """3到5万 → "30,000 to 50,000". The context decides 五十到一百万 and 五百到一千万."""
     is_bare = not set(low) & set("百千万亿")
     few = high.rstrip("百千万亿" if is_bare else "万亿")
     if few < high:

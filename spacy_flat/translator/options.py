@@ -8,8 +8,7 @@ from ..util.options import Options, option, options_factory
 
 @dataclass(frozen=True)
 class Seq2SeqOptions(Options):
-    """Options of the network. After training, only dropouts and label_smoothing can be
-    changed."""
+    """Options of the network. After training, dropouts and label_smoothing can be changed."""
 
     block: ClassVar[str] = "seq2seq_translator, model.network"
 
@@ -39,11 +38,10 @@ class TranslationOptions(Options):
     block: ClassVar[str] = "seq2seq_translator, model.text"
 
     source: Literal["char"] = option("char", "units of the source", fixed=True)
-    char_min_freq: int = option(
+    min_freq: int = option(
         1,
         "minimum occurrences of a known character; with 2, the network learns to read unknown ones",
         min=1,
-        fixed=True,
     )
     target_pieces: int = option(6000, "maximum number of target pieces", min=256, fixed=True)
     placeholders: int = option(

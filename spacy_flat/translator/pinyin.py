@@ -68,8 +68,7 @@ def _commonly(name: str, kind: str) -> str | None:
 
 
 def _person(name: str) -> str:
-    """The surname and the given name; the parts of a foreign name one by one. A title comes first:
-    王先生 → "Mr. Wang"."""
+    """The surname and the given name; a foreign name's parts; a title: 王先生 → "Mr. Wang"."""
     title = TITLES.get(name[-2:]) if len(name) > 2 else None
     if title is not None:
         return f"{title} {_person(name[:-2])}"

@@ -1,5 +1,4 @@
-"""What a text carries through translation: names, terms of a glossary, numbers, and what both
-languages write alike."""
+"""What a text carries through translation: names, terms, numbers, what languages write alike."""
 
 import re
 from collections.abc import Iterable, Sequence

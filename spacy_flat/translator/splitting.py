@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..text.scripts import CLOSING, SENTENCE_ENDS
 from ..text.spans import Units, stripped
 from .decoding import BeamSearch, Source
 from .featuriser import Stretches, TranslationFeaturiser, between
@@ -17,7 +18,7 @@ from .options import TranslationOptions
 from .placeholders import MARKS
 from .scores import TranslationEnt
 
-SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』】〕）)"']*|\n""")
+SENTENCE_END = re.compile(rf"[{SENTENCE_ENDS}]+[{CLOSING}】〕]*|\n")
 COMMA = re.compile(r"[，；、：,;:]|\s")
 _SPACES = re.compile(" +")
 
@@ -60,11 +61,15 @@ def translate(
     for text, own_parts, own_sources in zip(texts, parts, sources, strict=True):
         score, written = 0.0, []
         for part, source in zip(own_parts, own_sources, strict=True):
-            stretches = _copied(text.visible, part)
             if source:
                 found = best[source.ids.tobytes()]
                 score += found.score
                 stretches = featuriser.stretches(found.ids)
+            else:  # only names, with the white space and marks between them
+                own = part.stretches(text.visible)
+                stretches = [
+                    each.translate(MARKS) if isinstance(each, str) else each for each in own
+                ]
             written.append(with_names(stretches, part.names))
         translations.append(_joined(text, own_parts, score, written))
     return translations
@@ -76,12 +81,6 @@ def _source(text: str, part: TextPart, featuriser: TranslationFeaturiser) -> Sou
     if not any(map(str.isalnum, "".join(each for each in stretches if isinstance(each, str)))):
         return None
     return Source(featuriser.source_ids(stretches), len(part.names))
-
-
-def _copied(text: str, part: TextPart) -> Stretches:
-    """Only names, with the white space and marks between them."""
-    stretches = part.stretches(text)
-    return [each.translate(MARKS) if isinstance(each, str) else each for each in stretches]
 
 
 def with_names(stretches: Stretches, names: Sequence[Placeholder]) -> Written:

@@ -81,8 +81,7 @@ def encode(
 
 
 def draw_spans(texts: Texts, names: NameTable, share: float, most: int) -> list[tuple[Span, Span]]:
-    """The names to replace with placeholders: their places in source and target, in the order of
-    the source."""
+    """The names to replace with placeholders: their places in source (in order) and target."""
     if not share:
         return []
     found = possible_names(texts.source, names)

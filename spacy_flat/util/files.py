@@ -76,12 +76,26 @@ def suffix_of(path: Path) -> str:
 
 
 def open_file(path: Path) -> ByteStream:
-    """Open a plain, .gz or .xz file for reading bytes."""
     if path.suffix == ".gz":
         return gzip.open(path)
     if path.suffix == ".xz":
         return lzma.open(path)
     return path.open("rb")
+
+
+def with_checksum(magic: bytes, data: bytes) -> bytes:
+    """The data after the mark of its format and a CRC-32."""
+    return magic + zlib.crc32(data).to_bytes(4, "little") + data
+
+
+def without_checksum(magic: bytes, content: bytes) -> bytes:
+    """The inverse of `with_checksum`. Raises ValueError for another mark or checksum."""
+    data = content[len(magic) + 4 :]
+    if not content.startswith(magic):
+        raise ValueError("it is of another format or version")
+    if with_checksum(magic, data) != content:
+        raise ValueError("its checksum differs")
+    return data
 
 
 @contextmanager
@@ -106,8 +120,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes left of `replacing`. No other process may be writing to the
-    folder."""
+    """Remove what killed processes left of `replacing`. Nobody may be writing to the folder."""
     for unfinished in folder.glob("tmp*.tmp"):
         shutil.rmtree(unfinished, ignore_errors=True)
 

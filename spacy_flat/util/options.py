@@ -1,5 +1,4 @@
-"""Checks of values: of blocks of options, which stand in the config under `model`, and of arguments
-of functions."""
+"""Checks of values: of blocks of options, and of arguments of functions."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -13,12 +12,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_or
 import numpy as np
 
 from ..errors import Errors
-
-# Names in a config of one option or several.
-TOGETHER = {
-    "min_freq": ("char_min_freq", "bigram_min_freq", "word_min_freq"),
-    "piece_length": ("bptt_length",),
-}
 
 
 class Check(NamedTuple):
@@ -119,9 +112,6 @@ def options_factory(options: type[OptionsT], *names: str) -> Callable[..., Optio
     Raises ValueError (F315) for a variant with an unknown name, otherwise as the options.
     """
     known = {each.name: each for each in fields(options)}
-    targets = {
-        name: [each for each in TOGETHER.get(name, (name,)) if each in known] for name in names
-    }
 
     def build(variant: dict[str, Any] | None = None, **settings: Any) -> OptionsT:
         variant = dict(variant or {})
@@ -133,15 +123,14 @@ def options_factory(options: type[OptionsT], *names: str) -> Callable[..., Optio
                 others = ", ".join(each for each in known if each not in settings)
                 words = {"block": options.block, "name": name, "others": others}
                 raise ValueError(Errors.F315.format(**words))
-        values = {each: value for name, value in settings.items() for each in targets[name]}
-        return options(**values | variant)
+        return options(**settings | variant)
 
-    parameters = []
-    for name in names:
-        first = known[targets[name][0]]
-        kind = Parameter.KEYWORD_ONLY
-        parameters.append(Parameter(name, kind, default=first.default, annotation=first.type))
-    variant = signature(build).parameters["variant"].replace(kind=Parameter.KEYWORD_ONLY)
+    kind = Parameter.KEYWORD_ONLY
+    parameters = [
+        Parameter(name, kind, default=known[name].default, annotation=known[name].type)
+        for name in names
+    ]
+    variant = signature(build).parameters["variant"].replace(kind=kind)
     build.__signature__ = Signature([*parameters, variant])  # type: ignore[attr-defined]
     build.__doc__ = options.__doc__
     return build

@@ -64,8 +64,7 @@ def calibration_error(confidence: Float64s, is_right: Bools) -> float:
 def best_combinations(
     parts: Sequence[Sequence[tuple[float, T]]], n: int
 ) -> list[tuple[float, list[T]]]:
-    """The n combinations of one choice from each part with the highest sums of scores, best first,
-    with these sums."""
+    """The n combinations of one choice a part with the highest sums, best first, with these."""
     found: list[tuple[float, list[T]]] = [(0.0, [])]
     for choices in parts:
         longer = ((total + score, own, each) for total, own in found for score, each in choices)

@@ -21,8 +21,7 @@ class Alignment:
     """What RE2 aligns in two texts (Yang et al., 2019, section 2.2).
 
     left, right: the units of the texts, characters or tokens; [""] for an empty text.
-    blocks: [L, L'] of each block, first to last: how much two units attend to each other, the mean
-        of both directions.
+    blocks: [L, L'] of each block: how much two units attend to each other, both directions' mean.
     """
 
     left: list[str]

@@ -1,5 +1,4 @@
-"""The lattice over a text as SVG: the text in lines, and below its characters a bar for each
-word and entity."""
+"""The lattice over a text as SVG: lines of text, and below a bar for each word and entity."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -25,8 +24,7 @@ class Bar(NamedTuple):
 def draw(
     content: str, words: Iterable[tuple[int, int]], entities: Iterable[EntitySpan] = ()
 ) -> Svg:
-    """Each word has the places of its first and last character (head and tail in FLAT's figure 1),
-    each entity its label."""
+    """Words have the places of head and tail (as in FLAT's figure 1), entities their label."""
     bars = [Bar(start, end, f"{start}–{end - 1}", "blue", 0.2) for start, end in words]
     bars += [Bar(start, end, label, "orange", 0.35) for start, end, label in entities]
     bars.sort()
@@ -46,14 +44,11 @@ def draw(
                 continue
             lane = next((n for n, end in enumerate(lanes) if end <= left), len(lanes))
             lanes[lane : lane + 1] = [right]
-            parts += draw_bar(bar, MARGIN + COLUMN * (left - start), y + ROW * lane, right - left)
+            x, top = MARGIN + COLUMN * (left - start) + 2, y + ROW * lane
+            width = COLUMN * (right - left) - 4
+            parts.append(box(x, top, width, ROW - 4, bar.colour, opacity=bar.opacity))
+            label = visible(bar.label)
+            parts.append(text(x + width / 2, top + 13, label, size=11, room=width - 2))
         y += ROW * len(lanes) + MARGIN
-    width = 2 * MARGIN + COLUMN * max(1, min(LINE, len(content)))
-    return picture(width, y, f"Lattice over {visible(content[:40])}", parts)
-
-
-def draw_bar(bar: Bar, x: float, y: float, length: int) -> Iterable[str]:
-    width = COLUMN * length - 4
-    yield box(x + 2, y, width, ROW - 4, bar.colour, opacity=bar.opacity)
-    label = visible(bar.label)
-    yield text(x + 2 + width / 2, y + 13, label, size=11, room=width - 2)
+    whole = 2 * MARGIN + COLUMN * max(1, min(LINE, len(content)))
+    return picture(whole, y, f"Lattice over {visible(content[:40])}", parts)

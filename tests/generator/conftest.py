@@ -19,7 +19,7 @@ Copy = Callable[..., Language]
 
 DROPOUTS = ("embed_dropout", "hidden_dropout", "output_dropout", "key_dropout")
 NETWORK = {"width": 32, **dict.fromkeys(DROPOUTS, 0.0)}
-TEXT = {"embed_width": 16, "char_min_freq": 1}
+TEXT = {"embed_width": 16, "min_freq": 1}
 
 POEMS = [
     "床前明月光，疑是地上霜。举头望明月，低头思故乡。",

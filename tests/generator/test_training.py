@@ -77,7 +77,7 @@ def test_dropout_is_the_same_for_all_characters() -> None:
 
 
 def test_rare_characters_are_unknown() -> None:
-    nlp = make(None, {"char_min_freq": 2}, texts=["明明月光光", "月"])
+    nlp = make(None, {"min_freq": 2}, texts=["明明月光光", "月"])
     doc = nlp("明月光龘")
     assert doc._.oov_rate == 0.25
     encoder = generator(nlp).model.attrs["featuriser"]
@@ -105,7 +105,7 @@ def test_pretrained_vectors(fine_tune: bool) -> None:
 
 
 def test_the_loss_of_predictions_is_that_of_an_update() -> None:
-    nlp = make(text={"bptt_length": 10, "batch_size": 50})
+    nlp = make(text={"piece_length": 10, "batch_size": 50})
     pipe, examples = generator(nlp), examples_of(nlp)
     loss, found = pipe.get_loss(examples, pipe.model.predict([eg.predicted for eg in examples]))
     assert loss == pytest.approx(pipe.update(examples)["char_generator"], rel=1e-5)

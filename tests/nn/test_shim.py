@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from spacy_flat.compress.compactor import rounded
 from spacy_flat.nn import embeddings, weights
-from spacy_flat.nn.compact import rounded
 from spacy_flat.nn.optimizers import SGD
 from spacy_flat.nn.shim import TorchShim
 

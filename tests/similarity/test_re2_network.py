@@ -18,7 +18,7 @@ from spacy_flat.similarity import network as module
 from spacy_flat.similarity.batch import TextBatch
 from spacy_flat.similarity.network import RE2, Block
 from spacy_flat.similarity.options import RE2Options
-from spacy_flat.text.vocabulary import Ragged
+from spacy_flat.text.batches import Ragged
 
 N_KEYS = 30
 TINY = RE2Options(hidden=6)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.ner.tener.options import SequenceOptions
-from spacy_flat.text.vocabulary import BATCH_PAIRS, group_by_cost, hash_characters, normalise_word
+from spacy_flat.text.batches import BATCH_PAIRS, batch_by_cost
+from spacy_flat.text.vocabulary import hash_characters, normalise_word
 
 sizes = st.lists(
     st.tuples(st.integers(1, 400), st.sampled_from([0, 0, 1, 30, 700])), min_size=1, max_size=40
@@ -17,8 +18,7 @@ sizes = st.lists(
 
 def group(sizes: list[tuple[int, int]], max_nodes: int) -> list[list[int]]:
     n_units, n_words = np.array(sizes).T
-    order = np.lexsort((n_words, n_units))
-    return [rows.tolist() for rows in group_by_cost(order, n_units, n_words, max_nodes)]
+    return [rows.tolist() for rows in batch_by_cost(n_units, max_nodes, n_words)]
 
 
 def fits(sizes: list[tuple[int, int]], rows: list[int], max_nodes: int) -> bool:

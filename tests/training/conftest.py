@@ -35,11 +35,11 @@ SIZES = {
     "ner": {"network": {"num_heads": 2, "head_dim": 8}, "lattice": {"embed_width": 8}},
     "tener": {"network": {"num_heads": 2, "head_dim": 8}},
     "pairs": {"network": {"hidden": 8}},
-    "poems": {"network": {"width": 16}, "text": {"embed_width": 8, "char_min_freq": 1}},
+    "poems": {"network": {"width": 16}, "text": {"embed_width": 8, "min_freq": 1}},
     "translations": {
         "network": {"width": 16, "num_heads": 2, "ff_width": 16}
         | {"encoder_layers": 1, "decoder_layers": 1},
-        "text": {"char_min_freq": 1, "target_pieces": 300},
+        "text": {"min_freq": 1, "target_pieces": 300},
     },
 }
 FACTORIES = {"ner": "flat_ner", "tener": "tener_ner", "pairs": "re2_similarity"}

@@ -37,7 +37,7 @@ NETWORK = {
     "decoder_layers": 1,
     **dict.fromkeys(DROPOUTS, 0.0),
 }
-TEXT = {"char_min_freq": 1, "target_pieces": 300, "placeholders": 4}
+TEXT = {"min_freq": 1, "target_pieces": 300, "placeholders": 4}
 
 
 def add(

@@ -19,7 +19,7 @@ NO_NAMES: tuple[Placeholder, ...] = ()
 
 def encoder(max_length: int = 100, placeholders: int = 8) -> TranslationFeaturiser:
     options = TranslationOptions(
-        char_min_freq=1, target_pieces=256, max_length=max_length, placeholders=placeholders
+        min_freq=1, target_pieces=256, max_length=max_length, placeholders=placeholders
     )
     return TranslationFeaturiser.build(options, [KNOWN], ["tea"])
 
@@ -69,7 +69,7 @@ def test_long_sentences_are_cut_behind_the_last_comma_that_is_near_enough() -> N
 def test_words_in_latin_letters_and_numbers_are_copied() -> None:
     """Numbers as English writes them, except parts of what couldn't be read."""
     made = TranslationFeaturiser.build(
-        TranslationOptions(char_min_freq=1, target_pieces=256),
+        TranslationOptions(min_freq=1, target_pieces=256),
         [KNOWN + "GPT0123456789月万.-"],
         ["tea"],
     )

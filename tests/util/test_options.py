@@ -6,7 +6,7 @@ import pytest
 import spacy
 from spacy.util import registry
 
-from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
+from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.ner.tener.options import TENEROptions
 from spacy_flat.similarity.options import RE2Options, re2_options
 from spacy_flat.util.options import Options
@@ -18,12 +18,6 @@ lattice = registry.misc.get("spacy-flat.LatticeOptions.v2")
 def test_a_variant_has_what_is_no_setting() -> None:
     assert network() == FLATOptions()
     assert network(layers=2, variant={"fusion": "ff"}) == FLATOptions(layers=2, fusion="ff")
-
-
-def test_one_setting_for_three_options() -> None:
-    minima = ("char_min_freq", "bigram_min_freq", "word_min_freq")
-    assert lattice(min_freq=3) == LatticeOptions(**dict.fromkeys(minima, 3))
-    assert lattice(min_freq=3, variant={"word_min_freq": 1}).word_min_freq == 1
 
 
 @pytest.mark.parametrize("options", [FLATOptions, TENEROptions])

@@ -15,17 +15,16 @@ import srsly
 from ...errors import Warnings
 from ...lexicon import NOT_ENTITY, Lexicon
 from ...lexicon.snapshot import N_BANDS
+from ...text.batches import Ragged, batch_by_cost
 from ...text.featuriser import SegmentFeaturiser
 from ...text.scripts import Simplifier
 from ...text.segments import Segment
 from ...text.spans import EntitySpan, Units
 from ...text.vocabulary import (
     NewTable,
-    Ragged,
     TableVocab,
     Vocabulary,
     count_codes,
-    group_by_cost,
     pack,
     select_vectors,
     unpack,
@@ -63,15 +62,12 @@ class LatticeFeaturiser(SegmentFeaturiser):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the network, apart from its tables."""
         return {"n_types": max(1, self.n_types), "n_lengths": N_LENGTHS, "n_bands": N_BANDS}
 
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[LatticeBatch]:
         """In training, the gazetteer adds some of its names."""
-        if not segments:
-            return
         pieces = [texts[segment.text].visible[segment.start : segment.end] for segment in segments]
         chars = self.characters(pieces, self.lexicon.snapshot.simplifier)
         found = self.words_in(pieces)
@@ -79,8 +75,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
             rates = self.options.gazetteer_rate, self.options.gazetteer_noise
             found = self.gazetteer.show_some(found, pieces, *rates)
         words = Ragged(np.bincount(found.pop("texts"), minlength=len(pieces)), found)
-        order = np.lexsort((words.counts, chars.counts))
-        for rows in group_by_cost(order, chars.counts, words.counts, self.options.batch_size):
+        for rows in batch_by_cost(chars.counts, self.options.batch_size, words.counts):
             columns, has_char = chars.pad(rows)
             word_columns, has_word = words.pad(rows)
             heads, lengths = word_columns.pop("heads"), word_columns["lengths"]
@@ -152,14 +147,12 @@ class LatticeFeaturiser(SegmentFeaturiser):
             yield text, EntitySpan(start, end, NOT_ENTITY if is_blocked else names[type]), each
 
     def usual_types(self) -> list[str]:
-        """Types for words that a user adds: the labels, or all known types if the network was
-        trained without names."""
+        """Types for words that a user adds: the labels, or all types if trained without names."""
         numbers = self.name_types or range(1, self.n_types)
         return [self.lexicon.snapshot.type_names[number] for number in numbers]
 
     def compact(self, vocabs: Mapping[str, TableVocab]) -> "LatticeFeaturiser":
-        """The same with smaller vocabularies, a copy of the lexicon, and without the gazetteer,
-        which only training needs."""
+        """The same with smaller vocabularies and a copy of the lexicon, without the gazetteer."""
         return replace(super().compact(vocabs), gazetteer=None, lexicon=copy(self.lexicon))
 
     def to_bytes(self) -> bytes:
@@ -193,14 +186,12 @@ def build_vocabulary(
     *,
     labels: Sequence[str] = (),
     mentions: Sequence[tuple[str, str]] = (),
-    char_vectors: VectorSource | None = None,
-    bigram_vectors: VectorSource | None = None,
-    word_vectors: VectorSource | None = None,
+    **vectors: VectorSource | None,
 ) -> Vocabulary:
     """Build the featuriser and its tables from training texts.
 
     labels, mentions: entity types, and text and label of each entity of the training corpus.
-    vectors: their keys are characters, bigrams and words of the lexicon.
+    vectors: char_vectors, bigram_vectors, and word_vectors of the lexicon's words.
     """
     gazetteer = None
     name_types: Sequence[int] = ()
@@ -209,10 +200,14 @@ def build_vocabulary(
         name_types = lexicon.declare_types(labels)
     simplifier = Simplifier.of(texts)
     texts = list(map(simplifier, texts))
+    source, min_freq = vectors.get("word_vectors"), options.word_min_freq or options.min_freq
+    found = source.read(lexicon.__contains__) if source is not None else None
+    ids = np.array([lexicon.index(key) for key in found.keys] if found else [], dtype=np.uint64)
+    counts = count_codes(lexicon.match(texts).words)
     tables = {
-        "chars": NewTable.of_characters(texts, char_vectors, options),
-        "bigrams": NewTable.of_characters(texts, bigram_vectors, options, 2),
-        "words": _table_of_words(texts, lexicon, word_vectors, options),
+        "chars": NewTable.of_characters(texts, vectors.get("char_vectors"), options),
+        "bigrams": NewTable.of_characters(texts, vectors.get("bigram_vectors"), options, 2),
+        "words": NewTable.build(counts, min_freq, select_vectors(found, ids, options), options),
     }
     lexicon.simplify(simplifier)  # from now on: vectors are those of words as they are spelled
     vocabs = {name: table.vocab for name, table in tables.items()}
@@ -223,14 +218,3 @@ def build_vocabulary(
     if not options.bigrams:
         del tables["bigrams"]
     return Vocabulary(featuriser, tables)
-
-
-def _table_of_words(
-    texts: Sequence[str], lexicon: Lexicon, source: VectorSource | None, options: LatticeOptions
-) -> NewTable:
-    """Of the lexicon's words, by their ids."""
-    counts = count_codes(lexicon.match(texts).words)
-    found = source.read(lexicon.__contains__) if source is not None else None
-    ids = np.array([lexicon.index(key) for key in found.keys] if found else [], dtype=np.uint64)
-    pretrained = select_vectors(found, ids, options)
-    return NewTable.build(counts, options.word_min_freq, pretrained, options)

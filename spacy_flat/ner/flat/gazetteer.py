@@ -52,12 +52,10 @@ class Gazetteer:
         return cls(names, np.array(numbers, dtype=np.int64)[snapshot.types])
 
     def to_data(self) -> dict[str, Any]:
-        """The gazetteer as plain data."""
         return {"names": self.names.to_bytes(), "types": self.types.tolist()}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Gazetteer":
-        """Load what `to_data` gave."""
         return cls(Lexicon.from_bytes(data["names"]), np.array(data["types"], dtype=np.int64))
 
     def show_some(

@@ -16,8 +16,7 @@ def build_flat_model(
     """Build the flat-lattice Transformer (Li et al., ACL 2020). `initialize` adds the network.
 
     network, lattice: see the options.
-    tok2vec: its vector of a character, or of the token around it, is concatenated with the
-        character's embedding.
+    tok2vec: its vector of a character, or of its token, joins the character's embedding.
     """
     build = partial(FLAT.from_config, network)
     return make_model("flat", predict, network, LatticeFeaturiser(lattice), build, tok2vec)

@@ -61,8 +61,6 @@ def four_distances(query_length: int, key_lengths: Ints, reach: int) -> Ints:
 
 @dataclass(frozen=True)
 class FLATSizes(TaggingSizes):
-    """Sizes that depend on the data."""
-
     n_types: int = 1
     n_lengths: int = 1
     n_bands: int = 1
@@ -161,8 +159,7 @@ class FLAT(TaggingNetwork):
         return relations
 
     def _encode(self, layer: int, query_length: int, key_lengths: Ints, reach: int) -> Tensor:
-        """Encodings [H, d, S, N] of a query to keys of S lengths, their heads at the N distances
-        from -reach to reach."""
+        """Encodings [H, d, S, N] of a query to keys of S lengths, from -reach to reach."""
         options, S = self.options, len(key_lengths)
         farthest = reach + max(query_length, int(key_lengths[-1])) - 1
         rows = four_distances(query_length, key_lengths, reach) + farthest

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ...text.batches import Ragged, batch_by_cost
 from ...text.featuriser import SegmentFeaturiser
 from ...text.scripts import Simplifier
 from ...text.segments import Segment
 from ...text.spans import Unit, Units
-from ...text.vocabulary import NewTable, Ragged, TableVocab, Vocabulary, group_by_cost, hash_words
+from ...text.vocabulary import NewTable, TableVocab, Vocabulary, hash_words
 from ...util.arrays import Ints
 from ...vectors import VectorSource
 from ..batch import CharBatch, WordBatch
@@ -44,14 +45,11 @@ class SequenceFeaturiser(SegmentFeaturiser):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the network, apart from its tables."""
         return {"n_spelling": len(self.chars) if self.unit == "token" else 0}
 
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[CharBatch | WordBatch]:
-        if not segments:
-            return
         if self.unit == "char":
             parts = [
                 texts[segment.text].visible[segment.start : segment.end] for segment in segments
@@ -61,8 +59,7 @@ class SequenceFeaturiser(SegmentFeaturiser):
         else:
             units, spelled = self._words(texts, segments)
             make = partial(_word_batch, spelled)
-        order, none = np.argsort(units.counts, kind="stable"), np.zeros_like(units.counts)
-        for rows in group_by_cost(order, units.counts, none, self.options.batch_size):
+        for rows in batch_by_cost(units.counts, self.options.batch_size):
             columns, present = units.pad(rows)
             of_rows = tuple(segments[row] for row in rows)
             yield make(segments=of_rows, n_units=units.counts[rows], present=present, **columns)
@@ -101,29 +98,24 @@ def _word_batch(spelled: Ragged, numbers: Ints, **columns: Any) -> WordBatch:
 
 
 def build_vocabulary(
-    options: SequenceOptions,
-    texts: Sequence[Units],
-    *,
-    char_vectors: VectorSource | None = None,
-    bigram_vectors: VectorSource | None = None,
-    word_vectors: VectorSource | None = None,
+    options: SequenceOptions, texts: Sequence[Units], **vectors: VectorSource | None
 ) -> Vocabulary:
     """Build the vocabulary from training texts.
 
-    vectors: of characters and bigrams, or of words.
+    vectors: char_vectors and bigram_vectors, or word_vectors.
     """
     read = [text.visible if options.unit == "char" else text.text for text in texts]
     simplifier = Simplifier.of(read)
     characters = list(map(simplifier, read))
-    chars = NewTable.of_characters(characters, char_vectors, options)
+    chars = NewTable.of_characters(characters, vectors.get("char_vectors"), options)
     if options.unit == "token":
         strings = (simplifier(word) for text in texts for word in text.strings(0, len(text)))
-        words = NewTable.of_words(strings, word_vectors, options)
+        words = NewTable.of_words(strings, vectors.get("word_vectors"), options)
         featuriser = SequenceFeaturiser(
             options, chars.vocab, words=words.vocab, simplifier=simplifier
         )
         return Vocabulary(featuriser, {"words": words})
-    bigrams = NewTable.of_characters(characters, bigram_vectors, options, 2)
+    bigrams = NewTable.of_characters(characters, vectors.get("bigram_vectors"), options, 2)
     featuriser = SequenceFeaturiser(options, chars.vocab, bigrams.vocab, simplifier=simplifier)
     used = {"chars": options.characters, "bigrams": options.bigrams}
     tables = {"chars": chars, "bigrams": bigrams}

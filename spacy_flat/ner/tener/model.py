@@ -17,8 +17,7 @@ def build_tener_model(
     `initialize` adds the network.
 
     network, sequence: see the options.
-    tok2vec: its vector of a unit, or of the token around a character, is concatenated with the
-        unit's embedding.
+    tok2vec: its vector of a unit, or of a character's token, joins the unit's embedding.
     """
     build = partial(TENER.from_config, network)
     return make_model("tener", predict, network, SequenceFeaturiser(sequence), build, tok2vec)

@@ -94,8 +94,6 @@ class Transformer(nn.Module):
 
 
 class BiLSTM(nn.Module):
-    """A bidirectional LSTM."""
-
     def __init__(self, width: int) -> None:
         super().__init__()
         self.lstm = nn.LSTM(width, width // 2, batch_first=True, bidirectional=True)
@@ -112,8 +110,7 @@ class BiLSTM(nn.Module):
 
 
 class Speller(nn.Module):
-    """A vector of each word from its characters: encode these, take the largest number in each
-    dimension (section 3.1)."""
+    """A vector of each word: the largest numbers of its encoded characters (section 3.1)."""
 
     def __init__(self, options: TENEROptions, n_chars: int) -> None:
         super().__init__()

@@ -49,16 +49,13 @@ class TENEROptions(NetworkOptions):
 class SequenceOptions(SegmentOptions, UnitOptions):
     """Options of turning texts into sequences.
 
-    With characters, `word_min_freq` and `lower_case` have no effect; with tokens, `bigrams` and
-    `bigram_min_freq` have none.
+    Only words have `word_min_freq` and `lower_case`, only characters `bigrams`.
     """
 
     block: ClassVar[str] = "tener_ner, model.sequence"
 
     unit: Unit = option(
-        "char",
-        "what to tag: characters, whatever the tokens are, or tokens",
-        fixed=True,
+        "char", "what to tag: characters, whatever the tokens are, or tokens", fixed=True
     )
     characters: bool = option(
         True,
