@@ -51,6 +51,13 @@ class Entry(NamedTuple):
     type: str = ""  # "" is unknown
     trust: float = UNSET
 
+    def __repr__(self) -> str:
+        """Only what is known."""
+        numbers = {"frequency": self.frequency, "trust": self.trust}
+        known = [f", {name}={value:g}" for name, value in numbers.items() if value != UNSET]
+        known[:0] = [f", type={self.type!r}"] * bool(self.type)
+        return f"Entry({self.word!r}{''.join(known)})"
+
 
 @dataclass(frozen=True)
 class WordList:
