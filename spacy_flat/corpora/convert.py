@@ -1,7 +1,7 @@
 """A corpus file becomes a DocBin."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields
 from itertools import islice
@@ -13,13 +13,20 @@ from spacy.tokens import Doc
 from ..errors import Errors
 from ..util.files import replacing
 from . import entities, pairs, poems
-from .columns import column_lines, schemes_of
+from .columns import PREFIXES, column_lines, schemes_of
 from .docs import new_docs
 from .formats import ConvertOptions, CorpusFormat, Summary
 from .offsets import layout_of
 from .records import Line, has_records, read_records
+from .tools import gliner_spans, has_natures, is_conllu, tokens_of, uie_prompt
 
 FORMATS: dict[str, CorpusFormat] = entities.FORMATS | pairs.FORMATS | poems.FORMATS
+RECORDS: dict[str, Callable[[Any], object]] = {
+    "tokens": tokens_of,
+    "gliner": gliner_spans,
+    "uie": uie_prompt,
+    "poems-jsonl": poems.lines_of,
+}
 SAMPLE = 1000  # lines by which a format is detected
 
 Fit = tuple[str, int]  # a format, and a number of columns
@@ -66,7 +73,7 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     """
     name = options.format
     if name == "auto":
-        name = detect_format(path)
+        name = detect_format(path, options)
     elif name not in FORMATS:
         names = f"auto, {', '.join(FORMATS)}"
         raise ValueError(Errors.F118.format(what="format", name=name, names=names))
@@ -78,23 +85,30 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     return name
 
 
-def detect_format(path: Path) -> str:
-    """The format of a file by the keys of JSON or by tags in columns, where only one fits all of
-    the first lines. Others have to be named.
+def detect_format(path: Path, options: ConvertOptions) -> str:
+    """The format of a file by the keys of JSON or by its columns, where only one fits all of the
+    first lines; a folder is brat's. Others have to be named.
 
     Raises ValueError for a file without text (F010), for broken JSON (F119, F156), and for the
-    first line with which no format fits (F150).
+    first line with which no format fits, or several (F150).
     """
+    if path.is_dir():
+        return "brat"
     is_json = has_records(path)
     items: Iterable[tuple[Line, Any]] = read_records(path) if is_json else column_lines(path)
     found: set[Fit] = set()
+    fitting = formats_of if is_json else formats_of_line
     for line, item in islice(((line, item) for line, item in items if item), SAMPLE):
-        fits = formats_of(item) if is_json else schemes_of(item)
+        fits = fitting(item, options)
         if not (fits & found if found else fits):
             names = " or ".join(sorted(name for name, _ in found))
             wanted = f"the format {names} of the lines before it" if names else "any format"
             shown = json.dumps(item, ensure_ascii=False) if is_json else item
             problem = f"line {line}, {shown[:50]!r}, doesn't fit {wanted}"
+            try:
+                layout_of(item, options.text)
+            except ValueError as reason:
+                problem += f" ({reason})" * (is_json and not names)
             examples = "" if names else ". Each starts like this (⇥: TAB, ⏎: line end):"
             for name, form in FORMATS.items() if examples else ():
                 if is_json == form.example.startswith(("[", "{")):
@@ -103,15 +117,27 @@ def detect_format(path: Path) -> str:
         found = fits & found or fits
     if not found:
         raise ValueError(Errors.F010.format(path=path, what="sentence"))
-    return min((name for name, _ in found), key=[*FORMATS].index)  # schemes differ by their tags
+    several = sorted({name for name, _ in found}, key=[*FORMATS].index)
+    if len(several) > 1 and not PREFIXES.keys() >= {*several}:  # schemes differ by their tags
+        problem = f"it could be {' or '.join(several)}"
+        raise ValueError(Errors.F150.format(path=path, problem=problem, examples=""))
+    return several[0]
 
 
-def formats_of(record: Any) -> set[Fit]:
+def formats_of(record: Any, options: ConvertOptions) -> set[Fit]:
     """The formats that a JSON record fits."""
     found: set[Fit] = set()
     with suppress(ValueError):
-        found.add((layout_of(record), 0))
-    with suppress(ValueError):
-        poems.lines_of(record)
-        found.add(("poems-jsonl", 0))
+        found.add((layout_of(record, options.text), 0))
+    for name, parse in RECORDS.items():
+        with suppress(ValueError):
+            parse(record)
+            found.add((name, 0))
     return found
+
+
+def formats_of_line(text: str, options: ConvertOptions) -> set[Fit]:
+    """The formats that a line fits."""
+    if is_conllu(text):
+        return {("conllu", 0)}
+    return schemes_of(text, options.columns) | ({("natures", 0)} if has_natures(text) else set())

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -16,28 +16,70 @@ from .columns import Scheme, Sentence, read_columns
 from .docs import make_doc
 from .formats import ConvertOptions, CorpusFormat, Summary
 from .offsets import EXAMPLES, read_offsets
+from .tools import (
+    read_brat,
+    read_conllu,
+    read_gliner,
+    read_marked,
+    read_natures,
+    read_table,
+    read_tokens,
+    read_uie,
+)
+
+Reader = Callable[[Path, ConvertOptions, Summary], Iterator[Sentence]]
 
 
 def read_tagged(
     path: Path, options: ConvertOptions, summary: Summary, scheme: Scheme
-) -> Iterator[Doc]:
-    """Yield the Docs of a column file. Raises ValueError as `read_columns` and `declared`."""
-    return make_docs(path, read_columns(path, scheme, options, summary), options)
+) -> Iterator[Sentence]:
+    return read_columns(path, scheme, options, summary)
 
 
-def read_annotated(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
-    """Yield the Docs of JSON with offsets. Raises ValueError as `read_offsets` and `declared`."""
-    return make_docs(path, read_offsets(path, summary), options)
+def read_annotated(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
+    return read_offsets(path, summary, key=options.text)
 
 
-_of_entities = partial(CorpusFormat, takes=("coarse", "unannotated"))
-_tagged = partial(CorpusFormat, takes=("words", "coarse", "unannotated"))
+def of_entities(read: Reader, example: str, *takes: str) -> CorpusFormat:
+    """A format whose sentences become Docs, with the declarations of the options."""
+
+    def docs(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
+        return make_docs(path, read(path, options, summary), options)
+
+    return CorpusFormat(docs, example, (*takes, "coarse", "unannotated"))
+
+
+TAGGED: dict[Scheme, str] = {
+    "bio": "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O",
+    "bmes": "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER",
+    "bioes": "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER",
+}
 FORMATS: dict[str, CorpusFormat] = {
-    "bio": _tagged(partial(read_tagged, scheme="bio"), "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
-    "bmes": _tagged(partial(read_tagged, scheme="bmes"), "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER"),
-    "bioes": _tagged(partial(read_tagged, scheme="bioes"), "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER"),
+    **{
+        scheme: of_entities(partial(read_tagged, scheme=scheme), example, "words", "columns")
+        for scheme, example in TAGGED.items()
+    },
+    "conllu": of_entities(read_conllu, "1⇥王芳⇥…⇥NER=B-PER|SpaceAfter=No", "words"),
+    "table": of_entities(
+        read_table, "sentence_id,word,tag ⏎ 1,王芳,B-PER ⏎ 1,去,O", "words", "columns"
+    ),
+    "tokens": of_entities(
+        read_tokens, '{"tokens": ["王", "芳"], "ner_tags": ["B-PER", "I-PER"]}', "words", "tags"
+    ),
+    "gliner": of_entities(
+        read_gliner, '{"tokenized_text": ["王", "芳"], "ner": [[0, 1, "PER"]]}', "words"
+    ),
+    "uie": of_entities(
+        read_uie,
+        '{"content": "王芳", "prompt": "人名", "result_list": '
+        '[{"text": "王芳", "start": 0, "end": 2}]}',
+    ),
+    "boson": of_entities(partial(read_marked, form="boson"), "{{person_name:王芳}}去北京"),
+    "rasa": of_entities(partial(read_marked, form="rasa"), "- [王芳](PER)去北京"),
+    "natures": of_entities(read_natures, "王芳/nr 去/v 北京/ns", "words"),
+    "brat": of_entities(read_brat, "(a folder) a.txt: 王芳去北京, a.ann: T1⇥PER 0 2⇥王芳"),
     # One reader tells the layouts by their keys.
-    **{name: _of_entities(read_annotated, example) for name, example in EXAMPLES.items()},
+    **{name: of_entities(read_annotated, example, "text") for name, example in EXAMPLES.items()},
 }
 
 
@@ -70,6 +112,8 @@ def annotated(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
     }
     unknown -= {token.i for span in spans for token in span}
     doc.set_ents(spans, missing=[doc[i : i + 1] for i in sorted(unknown)], default="outside")
+    if sentence.unannotated:
+        doc._.unannotated_labels = list(sentence.unannotated)
     return doc
 
 
@@ -92,7 +136,8 @@ def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterat
         if coarse_labels:
             doc._.coarse_labels = coarse_labels
         if options.unannotated:
-            doc._.unannotated_labels = list(options.unannotated)
+            own = doc._.unannotated_labels or ()
+            doc._.unannotated_labels = list(dict.fromkeys([*own, *options.unannotated]))
         yield doc
     if unknown := declarations.keys() - found:
         words = {"labels": ", ".join(sorted(unknown)), "found": ", ".join(sorted(found))}
