@@ -58,11 +58,11 @@ def convert(
 ) -> None:
     """Convert corpora of entities, pairs of texts, poems or translations to spaCy's binary format.
 
-    Formats: column files with BIO, BMES or BIOES tags; JSON with character offsets
-    (CLUENER, spaCy, doccano, Label Studio, Prodigy); pairs in TSV or CSV; poems separated by
-    blank lines, or in JSON; translations in TSV; any texts, one per line, with --format lines. JSON
-    has one record per line, or one array. A defect raises an error that names
-    the file and line. Only columns and JSON do without --format.
+    Formats: column files with BIO, BMES or BIOES tags; entities as annotation tools and corpora
+    have them, such as doccano, Label Studio, brat and CoNLL-U; pairs in TSV or CSV; poems separated
+    by blank lines, or in JSON; translations in TSV; any texts, one per line, with --format lines.
+    JSON has one record per line, or one array. A defect raises an error that names the file and
+    line.
 
     Several values of an option are separated by commas, or the option is repeated.
     """
@@ -70,6 +70,9 @@ def convert(
         format=format,
         repair=repair,
         words=words,
+        columns=several(columns),
+        tags=several(tags),
+        text=text,
         scores=scores,
         coarse=entries(coarse),
         unannotated=several(unannotated),
@@ -89,7 +92,7 @@ def report(path: Path, summary: Summary, left_out: int = 0) -> None:
     """
     sizes = counted(summary.docs, "text"), counted(summary.characters, "character")
     msg.good(f"{path}: {', '.join(sizes)}")
-    if summary.labels:
+    if summary.labels and not summary.names:
         msg.info(counted(summary.labels.total(), "label") + listed(summary.labels))
     if summary.names:
         rows = []  # Chinese text stands in the last column, as it is wider than wasabi counts

@@ -88,8 +88,8 @@ def sentences_of(
     found = list(cells)
     check_words(path, [cell[0] for _, cell in found if cell][:SAMPLE], options)
     used = {cell[1][0] for _, cell in found if cell} - {"O"}
-    fitting: Iterator[Scheme] = (name for name, known in PREFIXES.items() if used <= {*known})
-    scheme: Scheme = given or next(fitting, "bio")
+    fitting = [name for name, known in PREFIXES.items() if used <= {*known}]
+    scheme = given or [*fitting, *PREFIXES][0]
     for is_text, lines in groupby(found, lambda line: bool(line[1])):
         if is_text:
             rows = [_row(path, number, *cell, scheme, summary) for number, cell in lines if cell]

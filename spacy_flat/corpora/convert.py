@@ -111,7 +111,7 @@ def detect_format(path: Path, options: ConvertOptions) -> str:
                 problem += f" ({reason})" * (is_json and not names)
             examples = "" if names else ". Each starts like this (⇥: TAB, ⏎: line end):"
             for name, form in FORMATS.items() if examples else ():
-                if is_json == form.example.startswith(("[", "{")):
+                if is_json == form.example.startswith(("[", '{"')):
                     examples += f"\n{name:>13}: {form.example}"
             raise ValueError(Errors.F150.format(path=path, problem=problem, examples=examples))
         found = fits & found or fits

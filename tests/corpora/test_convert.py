@@ -73,7 +73,7 @@ def test_files_of_another_shape_are_not_guessed(tmp_path: Path, shape: str) -> N
     _, *listed = str(error.value).split("\n")
     examples = [form.example for form in FORMATS.values()]
     assert [line.partition(": ")[2] for line in listed] == [
-        example for example in examples if example.startswith(("[", "{")) == is_json
+        example for example in examples if example.startswith(("[", '{"')) == is_json
     ] * bool(listed)
     assert any(repr(line[:50]) in str(error.value) for line in text.splitlines())
 
