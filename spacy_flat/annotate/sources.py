@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -145,6 +145,7 @@ def read_rows(file: File, settings: Settings) -> Iterator[Row]:
     """The rows of a file, without empty lines. Raises any error of the formats' libraries, and
     ValueError (F476) for a table without a column of texts."""
     suffix = suffix_of(Path(file.path))
+    readers: dict[str, Callable[..., Iterator[tuple[int, Any]]]]
     readers = {".parquet": read_parquet, ".csv": read_table, ".tsv": read_table}
     for number, record in readers.get(suffix, read_lines)(file, settings):
         id = f"{file.name}:{number}"
@@ -154,7 +155,12 @@ def read_rows(file: File, settings: Settings) -> Iterator[Row]:
             if isinstance(record, bytes):
                 line = decode(record, Path(file.name), number)
                 record = {settings.text: line} if suffix == ".txt" else parse_object(line)
-            if record.get(settings.id) is not None:
+            if isinstance(record, tuple):
+                header, cells = record
+                wanted, fits = f"{len(header)} as in the first line", len(cells) == len(header)
+                require_columns(Path(file.name), number, cells, fits, wanted)
+                record = dict(zip(header, cells, strict=True))
+            if record.get(settings.id) not in (None, ""):
                 id = str(record[settings.id])
             yield Row(id, checked(id, record.get(settings.text), settings))
         except ValueError as error:
@@ -171,8 +177,8 @@ def read_lines(file: File, settings: Settings) -> Iterator[tuple[int, bytes]]:
             yield number, line.removeprefix(BYTE_ORDER_MARK)  # within concatenated files, too
 
 
-def read_table(file: File, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Number of the first line, and cells by the names in the first row, of each row."""
+def read_table(file: File, settings: Settings) -> Iterator[tuple[int, tuple[list[str], ...]]]:
+    """Number of the first line, names in the first row, and cells of each row."""
     path = Path(file.name)
     split = csv_lines if suffix_of(path) == ".csv" else tab_lines
     lines = ((n, decode(raw, path, n)) for n, raw in read_lines(file, settings))
@@ -184,9 +190,7 @@ def read_table(file: File, settings: Settings) -> Iterator[tuple[int, Mapping[st
                 names = ", ".join(header)
                 raise ValueError(Errors.F476.format(column=settings.text, columns=names))
         else:
-            wanted = f"{len(header)} as in the first line"
-            require_columns(path, number, cells, len(cells) == len(header), wanted)
-            yield number, dict(zip(header, cells, strict=True))
+            yield number, (header, cells)
 
 
 def read_parquet(file: File, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any]]]:
