@@ -19,7 +19,9 @@ ByteStream = BinaryIO | gzip.GzipFile | lzma.LZMAFile
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
-SAMPLE = 1 << 16  # bytes that show the encoding
+SAMPLE = 1 << 16  # bytes that show the encoding, one of those
+LIKELY = ("gb18030", "utf_16", "big5", "utf_16_le", "utf_16_be", "shift_jis", "cp1252")
+BOMS_16 = (b"\xff\xfe", b"\xfe\xff")
 _encoding: ContextVar[str] = ContextVar("spacy_flat_encoding", default=UTF_8)
 
 
@@ -119,9 +121,10 @@ def _not_in(encoding: str, error: UnicodeDecodeError, path: Path, line: int) -> 
     if path.is_file():
         with open_file(path) as stream:
             data = stream.read(SAMPLE)
-    # Ending with a whole line.
-    found = from_bytes(data[: data.rfind(b"\n") + 1] or data).best()
-    words = {"encoding": encoding, "guess": found.encoding if found else "gb18030"}
+    whole = data[: data.rfind(b"\n") + 1] or data
+    found = None if data[:2] in BOMS_16 else from_bytes(whole, cp_isolation=[*LIKELY]).best()
+    guess = found.encoding if found else LIKELY[data[:2] in BOMS_16]
+    words = {"encoding": encoding, "guess": guess}
     words["byte"] = f"0x{error.object[error.start]:02x}"
     offset = error.start - before.rfind(b"\n") - 1
     where = {"path": path, "line": line + before.count(b"\n"), "offset": offset}

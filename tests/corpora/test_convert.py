@@ -41,7 +41,7 @@ def detect(folder: Path, text: str) -> str:
         ('{"tokens": ["王", "芳"], "ner_tags": [1, 2]}', "tokens"),
         ('{"tokenized_text": ["王", "芳"], "ner": [[0, 1, "PER"]]}', "gliner"),
         ('{"content": "王芳", "prompt": "人名", "result_list": []}', "uie"),
-        ("# text = 王芳 O\n1\t王芳\t_\t_\t_\t_\t0\t_\t_\tB-PER\n", "conllu"),
+        ("# text = 王芳\n1\t王芳\t_\t_\t_\t_\t0\t_\t_\tB-PER\n", "conllu"),
         ("[中共/j  中央/n]nt  说/v", "natures"),
         ("EU NNP B-NP B-ORG\n  NN O O\n", "bio"),
     ],
@@ -73,7 +73,7 @@ WRONG = {
 def test_files_of_another_shape_are_not_guessed(tmp_path: Path, shape: str) -> None:
     """The error shows the line as it is, and the formats of its kind with an example each."""
     text = WRONG[shape]
-    is_json = text.startswith("{")
+    is_json = text.startswith('{"')
     with pytest.raises(ValueError, match=r"F150.*corpus: line \d, .*, doesn't fit ") as error:
         detect(tmp_path, text)
     _, *listed = str(error.value).split("\n")
@@ -100,13 +100,13 @@ def test_the_line_that_does_not_fit_is_named(
         detect(tmp_path, f"{good}\n" * 500 + f"{bad}\n" + f"{good}\n" * 500)
 
 
-@pytest.mark.parametrize("form", ["bio", "bmes"])
 def test_a_file_that_could_be_two(tmp_path: Path) -> None:
     both = '{"tokens": ["王"], "ner_tags": ["O"], "text": "王", "label": []}\n'
     with pytest.raises(ValueError, match=r"F150.*corpus: it could be tokens or doccano"):
         detect(tmp_path, both)
 
 
+@pytest.mark.parametrize("form", ["bio", "bmes"])
 def test_json_is_no_columns(tmp_path: Path, form: str) -> None:
     for text in (WRONG["tags in JSON"], '[\n {"text": "a b", "label": {}}\n]\n'):
         with pytest.raises(ValueError, match=r"F129.*corpus: it is JSON"):
