@@ -8,7 +8,7 @@ sentences.
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -60,8 +60,11 @@ class Sentence(NamedTuple):
     unannotated: Sequence[str] = ()
 
 
+Reader = Callable[[Path, ConvertOptions, Summary], Iterator[Sentence]]
+
+
 def read_columns(
-    path: Path, scheme: Scheme, options: ConvertOptions, summary: Summary
+    path: Path, options: ConvertOptions, summary: Summary, scheme: Scheme
 ) -> Iterator[Sentence]:
     """Yield the sentences of a column file. Raises ValueError as `column_cells` and `sentences_of`,
     and F129 if the first lines are JSON without tags."""

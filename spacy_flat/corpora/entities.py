@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -12,28 +12,11 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
 from ..ner import spans as _extensions  # noqa: F401
-from .columns import Scheme, Sentence, read_columns
+from .columns import Reader, Scheme, Sentence, read_columns
 from .docs import make_doc
 from .formats import ConvertOptions, CorpusFormat, Summary
 from .offsets import EXAMPLES, read_offsets
-from .tools import (
-    read_brat,
-    read_conllu,
-    read_gliner,
-    read_marked,
-    read_natures,
-    read_table,
-    read_tokens,
-    read_uie,
-)
-
-Reader = Callable[[Path, ConvertOptions, Summary], Iterator[Sentence]]
-
-
-def read_tagged(
-    path: Path, options: ConvertOptions, summary: Summary, scheme: Scheme
-) -> Iterator[Sentence]:
-    return read_columns(path, scheme, options, summary)
+from .tools import TOOLS
 
 
 def read_annotated(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
@@ -56,28 +39,10 @@ TAGGED: dict[Scheme, str] = {
 }
 FORMATS: dict[str, CorpusFormat] = {
     **{
-        scheme: of_entities(partial(read_tagged, scheme=scheme), example, "words", "columns")
+        scheme: of_entities(partial(read_columns, scheme=scheme), example, "words", "columns")
         for scheme, example in TAGGED.items()
     },
-    "conllu": of_entities(read_conllu, "1⇥王芳⇥…⇥NER=B-PER|SpaceAfter=No", "words"),
-    "table": of_entities(
-        read_table, "sentence_id,word,tag ⏎ 1,王芳,B-PER ⏎ 1,去,O", "words", "columns"
-    ),
-    "tokens": of_entities(
-        read_tokens, '{"tokens": ["王", "芳"], "ner_tags": ["B-PER", "I-PER"]}', "words", "tags"
-    ),
-    "gliner": of_entities(
-        read_gliner, '{"tokenized_text": ["王", "芳"], "ner": [[0, 1, "PER"]]}', "words"
-    ),
-    "uie": of_entities(
-        read_uie,
-        '{"content": "王芳", "prompt": "人名", "result_list": '
-        '[{"text": "王芳", "start": 0, "end": 2}]}',
-    ),
-    "boson": of_entities(partial(read_marked, form="boson"), "{{person_name:王芳}}去北京"),
-    "rasa": of_entities(partial(read_marked, form="rasa"), "- [王芳](PER)去北京"),
-    "natures": of_entities(read_natures, "王芳/nr 去/v 北京/ns", "words"),
-    "brat": of_entities(read_brat, "(a folder) a.txt: 王芳去北京, a.ann: T1⇥PER 0 2⇥王芳"),
+    **{name: of_entities(read, example, *takes) for name, (read, example, takes) in TOOLS.items()},
     # One reader tells the layouts by their keys.
     **{name: of_entities(read_annotated, example, "text") for name, example in EXAMPLES.items()},
 }

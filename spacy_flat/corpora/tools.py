@@ -4,17 +4,16 @@ folders. Each reader yields sentences."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import Errors
 from ..text.units import EntitySpan
-from ..util.files import read_lines, read_text, read_text_lines
+from ..util.files import read_text, read_text_lines
 from .augmenters import COMPOUND_SURNAMES
-from .columns import Cells, Sentence, column_lines, sentences_of
+from .columns import Cells, Reader, Sentence, column_lines, sentences_of
 from .formats import ConvertOptions, Summary
 from .offsets import Mention, longest, read_offsets
 from .records import Line, csv_lines, has_records, parsed_records, require_columns, tab_lines
@@ -22,22 +21,19 @@ from .records import Line, csv_lines, has_records, parsed_records, require_colum
 # Tokens with tags
 
 
-def tokens_of(record: Any) -> tuple[list[Any], list[Any]]:
-    """Tokens and tags of a record. Raises ValueError that says what is wrong with it."""
+def tokens_of(record: Any, names: Sequence[str] | None = None) -> list[tuple[Any, Any]]:
+    """Tokens and tags of a record. Raises ValueError that says what is wrong with it.
+
+    names: of tags that are numbers; None to leave these.
+    """
     record = record if isinstance(record, dict) else {}
     tokens, tags = record.get("tokens"), record.get("ner_tags", record.get("tags"))
     if not isinstance(tokens, list) or not isinstance(tags, list) or len(tokens) != len(tags):
         raise ValueError("it hasn't as many tags as tokens")
-    return tokens, tags
-
-
-def named_tokens(record: Any, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Tokens and tags of a record, of which numbers get names. Raises as `tokens_of`."""
-    tokens, tags = tokens_of(record)
-    known = dict(enumerate(names))
+    known = dict(enumerate(names or ()))
     pairs = [(token, known.get(tag, tag)) for token, tag in zip(tokens, tags, strict=True)]
-    for each in chain.from_iterable(pairs):
-        if not _is_text(each):
+    for each in chain.from_iterable(pairs) if names is not None else ():
+        if not isinstance(each, str) or not each:
             raise ValueError(f"{each!r} is no token or tag (name numbers with --tags O,B-PER,…)")
     return pairs
 
@@ -46,7 +42,7 @@ def read_tokens(path: Path, options: ConvertOptions, summary: Summary) -> Iterat
     """Yield the sentences of Hugging Face's tokens and tags. Raises ValueError (F119, F156) and as
     `sentences_of`."""
     layout = '{"tokens": […], "ner_tags": […]}'
-    records = parsed_records(path, partial(named_tokens, names=options.tags), layout)
+    records = parsed_records(path, partial(tokens_of, names=options.tags), layout)
     cells: Cells = ((line, cell) for line, pairs in records for cell in (*pairs, None))
     return sentences_of(path, cells, options, summary)
 
@@ -72,7 +68,7 @@ def read_conllu(path: Path, options: ConvertOptions, summary: Summary) -> Iterat
             match = tag.fullmatch(rest[-1]) if text else None
             is_tagged |= match is not None
             cells.append((line, (unit, match[1] if match else "O") if text else None))
-    if not is_tagged:
+    if cells and not is_tagged:
         raise ValueError(Errors.F010.format(path=path, what="tag, such as NER=B-PER,"))
     return sentences_of(path, cells, options, summary)
 
@@ -89,7 +85,7 @@ def read_table(path: Path, options: ConvertOptions, summary: Summary) -> Iterato
     """Yield the sentences of a table with a word in each row, separated by TABs or commas; an empty
     sentence id is that of the row before. Raises ValueError (F151, F152, F175) and as
     `sentences_of`."""
-    is_tabbed = any(b"\t" in raw for _, raw in read_lines(path))
+    is_tabbed = any("\t" in text for _, text in islice(read_text_lines(path), 1))
     cells: list[tuple[Line, tuple[str, str] | None]] = []
     places, size, last = [int(each) - 1 for each in options.columns if each.isdecimal()], 0, ""
     if options.columns and (len(places) != 3 or len(options.columns) != 3 or min(places) < 0):
@@ -116,20 +112,17 @@ def read_table(path: Path, options: ConvertOptions, summary: Summary) -> Iterato
 
 def gliner_spans(record: Any) -> tuple[list[str], list[EntitySpan]]:
     """Units and entities of a record. Raises ValueError that says what is wrong with it."""
-    record = record if isinstance(record, dict) else {}
-    units, spans = record.get("tokenized_text"), record.get("ner")
-    if not isinstance(units, list) or not isinstance(spans, list) or not all(map(_is_text, units)):
-        raise ValueError('it has no lists "tokenized_text" and "ner"')
-    for span in spans:
-        match span:
-            case [int(start), int(last), str(label)] if 0 <= start <= last < len(units) and label:
-                continue
-        raise ValueError(f"{span!r} is not [first, last, type] of its {len(units)} tokens")
-    return units, [EntitySpan(start, last + 1, label.strip()) for start, last, label in spans]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
+    match record:
+        case {"tokenized_text": list(units), "ner": list(spans)} if all(units) and {
+            *map(type, units)
+        } <= {str}:
+            for span in spans:
+                match span:
+                    case [int(first), int(last), str()] if 0 <= first <= last < len(units):
+                        continue
+                raise ValueError(f"{span!r} is not [first, last, type] within its tokens")
+            return units, [EntitySpan(first, last + 1, label) for first, last, label in spans]
+    raise ValueError('it has no lists "tokenized_text" and "ner"')
 
 
 def read_gliner(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
@@ -157,59 +150,39 @@ def uie_prompt(record: Any) -> tuple[str, str, list[Mention]]:
     raise ValueError('it has no "content", "prompt" and "result_list" with whole numbers')
 
 
-@dataclass
-class _Asked:
-    """What is known of a text: its first line, its entities and the labels that were asked for."""
-
-    line: Line
-    mentions: list[Mention] = field(default_factory=list)
-    labels: set[str] = field(default_factory=set)
-
-
 def read_uie(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
     """Yield the sentences of UIE's prompts, those of one text together: prompts are labels, and
     those that aren't asked of a text are unannotated in it. Skips relations (王芳的出生地) and
     choices (情感[正向,负向]). Raises ValueError (F119, F156) and as `read_offsets`."""
-    texts: dict[str, _Asked] = {}
+    asked: dict[str, tuple[Line, list[Mention], set[str]]] = {}
     layout = '{"content": …, "prompt": …, "result_list": […]}'
     for line, (text, prompt, mentions) in parsed_records(path, uie_prompt, layout):
         if not text or prompt.endswith("]") or ("的" in prompt and prompt.split("的")[0] in text):
             summary.skipped += 1
-            continue
-        asked = texts.setdefault(text, _Asked(line))
-        asked.mentions += mentions
-        asked.labels.add(prompt)
-    labels = {label for asked in texts.values() for label in asked.labels}
-    parsed = ((asked.line, (text, asked.mentions)) for text, asked in texts.items())
+        else:
+            _, found, labels = asked.setdefault(text, (line, [], set()))
+            found += mentions
+            labels.add(prompt)
+    known = {label for _, _, labels in asked.values() for label in labels}
+    parsed = ((line, (text, found)) for text, (line, found, _) in asked.items())
     sentences = read_offsets(path, summary, parsed)
-    for sentence, asked in zip(sentences, texts.values(), strict=True):
-        yield sentence._replace(unannotated=sorted(labels - asked.labels))
+    for sentence, (_, _, labels) in zip(sentences, asked.values(), strict=True):
+        yield sentence._replace(unannotated=sorted(known - labels))
 
 
 # Marks within the text
 
 
-class Marks(NamedTuple):
-    """How a format marks entities in a line.
-
-    entity: with the groups `text` and `label` (or `other`). rest: what only marks have.
-    """
-
-    entity: re.Pattern[str]
-    rest: re.Pattern[str]
-
-
+# Entities with the groups `text` and `label` (or `other`), and what only marks have.
 MARKS = {
-    "boson": Marks(
-        re.compile(r"\{\{\s*(?P<label>[^:{}]*[^:{}\s])\s*:(?P<text>[^{}]+)\}\}(?P<other>)"),
-        re.compile(r"\{\{|\}\}"),
+    "boson": (
+        r"\{\{\s*(?P<label>[^:{}]*[^:{}\s])\s*:(?P<text>[^{}]+)\}\}(?P<other>)",
+        r"\{\{|\}\}",
     ),
-    "rasa": Marks(
-        re.compile(
-            r"\[(?P<text>[^\[\]]+)\](?:\((?P<label>[^():]+)(?::[^()]*)?\)"
-            r'|\{[^{}]*"entity":\s*"(?P<other>[^"]+)"[^{}]*\})'
-        ),
-        re.compile(r"\]\s*[({]"),
+    "rasa": (
+        r"\[(?P<text>[^\[\]]+)\](?:\((?P<label>[^():]+)(?::[^()]*)?\)"
+        r'|\{[^{}]*"entity":\s*"(?P<other>[^"]+)"[^{}]*\})',
+        r"\]\s*[({]",
     ),
 }
 
@@ -222,16 +195,16 @@ def read_marked(
     if form == "rasa" and has_records(path):
         yield from read_offsets(path, summary)
         return
-    marks = MARKS[form]
+    entity, mark = MARKS[form]
     for line, text in rasa_examples(path) if form == "rasa" else read_text_lines(path):
         units, entities, end = "", [], 0
-        for match in marks.entity.finditer(text):
+        for match in re.finditer(entity, text):
             units += text[end : match.start()] + match["text"]
             label = (match["label"] or match["other"]).strip()
             entities.append(EntitySpan(len(units) - len(match["text"]), len(units), label))
             end = match.end()
         units += text[end:]
-        if rest := marks.rest.search(units):
+        if rest := re.search(mark, units):
             found = units[max(0, rest.start() - 10) : rest.end() + 10]
             words = {"wanted": "whole marks of entities", "found": found}
             raise ValueError(Errors.F111.format(path=path, line=line, **words))
@@ -278,11 +251,9 @@ def read_natures(path: Path, options: ConvertOptions, summary: Summary) -> Itera
                 opened = len(units)
             units.append(match["word"])
             last = entities[-1] if entities else EntitySpan(0, 0, "")
-            is_given = last.label == match["nature"] == "nr" and last[:2] == (
-                len(units) - 2,
-                len(units) - 1,
-            )
-            if is_given and (len(units[-2]) == 1 or units[-2] in COMPOUND_SURNAMES):
+            is_surname = last[1:] == (len(units) - 1, "nr") and last.start == last.end - 1
+            surname = units[last.start] if is_surname and match["nature"] == "nr" else ""
+            if len(surname) == 1 or surname in COMPOUND_SURNAMES:
                 entities[-1] = last._replace(end=len(units))
             elif _NAMES.fullmatch(match["nature"]):
                 entities.append(EntitySpan(len(units) - 1, len(units), match["nature"]))
@@ -326,3 +297,17 @@ def _brat(path: Path, summary: Summary) -> Iterator[Mention]:
             error = Errors.F110.format(path=path, line=line, **words)
             summary.count_repair("entity of several parts made whole", error)
         yield Mention(label, int(start), int(end), None if between else surface)
+
+
+# Each format's reader, an example, and options that it takes.
+TOOLS: dict[str, tuple[Reader, str, tuple[str, ...]]] = {
+    "conllu": (read_conllu, "1⇥王芳⇥…⇥NER=B-PER|SpaceAfter=No", ("words",)),
+    "table": (read_table, "sentence_id,word,tag ⏎ 1,王芳,B-PER", ("words", "columns")),
+    "tokens": (read_tokens, '{"tokens": ["王"], "ner_tags": ["B-PER"]}', ("words", "tags")),
+    "gliner": (read_gliner, '{"tokenized_text": ["王"], "ner": [[0, 0, "PER"]]}', ("words",)),
+    "uie": (read_uie, '{"content": "王芳去", "prompt": "人名", "result_list": […]}', ()),
+    "boson": (partial(read_marked, form="boson"), "{{person_name:王芳}}去北京", ()),
+    "rasa": (partial(read_marked, form="rasa"), "- [王芳](PER)去北京", ()),
+    "natures": (read_natures, "王芳/nr 去/v 北京/ns", ("words",)),
+    "brat": (read_brat, "(a folder) a.txt: 王芳去北京, a.ann: T1⇥PER 0 2⇥王芳", ()),
+}
