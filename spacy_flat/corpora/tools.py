@@ -68,7 +68,7 @@ def read_conllu(path: Path, options: ConvertOptions, summary: Summary) -> Iterat
             match = tag.fullmatch(rest[-1]) if text else None
             is_tagged |= match is not None
             cells.append((line, (unit, match[1] if match else "O") if text else None))
-    if cells and not is_tagged:
+    if any(cell for _, cell in cells) and not is_tagged:
         raise ValueError(Errors.F010.format(path=path, what="tag, such as NER=B-PER,"))
     return sentences_of(path, cells, options, summary)
 
