@@ -18,7 +18,7 @@ class Errors:
     F001 = "[F001] {path}: no such file or folder. Check the path."
     F002 = "[F002] {path}: a folder, but a file was expected. Check the path."
     F003 = "[F003] {path}, line {line}: can't read the rest of the file: {reason}. It may be damaged, incomplete or not compressed as its name says (.gz, .xz). Download it again."
-    F004 = "[F004] {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. Convert it from its own encoding, for example: iconv -f {encoding} -t UTF-8 IN > OUT"
+    F004 = "[F004] {path}, line {line}: byte {byte} at offset {offset} of the line is not {encoding}. The file looks like {guess}: add --encoding {guess} to a command that has it, or convert it: iconv -f {guess} -t UTF-8 IN > OUT"
     F006 = "[F006] {path}, line {line}: no word in the first column. Correct the line."
     F007 = "[F007] {path}, line {line}: the frequency {value!r} is not a number of 0 or more. The columns are word, frequency, type; a frequency may be empty. Correct the line."
     F008 = "[F008] {path}, line {line}: {columns} columns, but at most three are allowed: word, frequency, type. Correct the line."
@@ -54,6 +54,9 @@ class Errors:
     F107 = "[F107] {path}, line {line}: the {label} entity at {offsets} is empty, or not in the text of {length} characters. Correct the offsets (in the file they count {way}), or treat the rest of such texts as not annotated with --repair."
     F108 = "[F108] {path}, line {line}: the {label} entity at {offsets} is {surface} in the record, but {found!r} in the text. Correct the offsets (in the file they count {way}), or treat the rest of such texts as not annotated with --repair."
     F109 = "[F109] {path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity {other_surface!r}. Delete one, or keep the longer (or first) one with --repair."
+    F110 = "[F110] {path}, line {line}: the {label} entity at {offsets} has several parts. Delete it, or take all from the first to the last with --repair."
+    F111 = "[F111] {path}, line {line}: expected {wanted}, but found {found!r}. Correct the line."
+    F112 = "[F112] Text {id} has {odd!r}, which columns can't hold. Choose --format doccano or label-studio."
     F114 = "[F114] {path}: each unit ends with its position in a word ({units} …), which would become text. Remove the positions first, for example: sed -E 's/^(.)[0-9]/\\\\1/' IN > OUT"
     F115 = "[F115] {path}: the units look like words of a language that is written with spaces ({units} …). Add --words to keep the spaces."
     F118 = "[F118] There is no {what} {name!r}. Choose one of: {names}."
@@ -90,6 +93,8 @@ class Errors:
     F171 = "[F171] No annotated corpus among {paths}. Give a .spacy file with at least one text, as from `spacy flat convert`: of .txt files nothing is known."
     F173 = "[F173] An acrostic sets the first character of each line. Use either --prompt or --acrostic."
     F174 = "[F174] {option} has no effect on {path}. Leave it out."
+
+    F175 = "[F175] --columns {columns}: give the numbers of the columns of the unit and of the tag, as 2,3; of a table those of the sentence, the word and the tag, as 1,2,4."
 
     # F20x: weights and optimizers
     F200 = "[F200] Can't read the model: {reason}. The file is damaged, incomplete or from another package or version. Download or train the pipeline again."
@@ -215,6 +220,7 @@ class Warnings:
     W162 = "[W162] {path}: {n} of {total} entities start or end within a word or with punctuation: {first}. If most are wrong, correct the offsets: they were read as the layout says."
     W163 = "[W163] {path}: the offsets are read as {way}: {first}."
     W164 = "[W164] {path}: no blank line, so that its {n} units become one text. Put one after each sentence."
+    W165 = "[W165] {path}: {n} texts have parts that aren't annotated. They are written as if they had no other entities."
     W200 = "[W200] The gradient of {key} is not finite; this step was skipped. If it happens often, lower learn_rate or set clip_norm in [training.optimizer]."
     W302 = "[W302] The lexicon has words of types that the pipeline's network doesn't know: {types}. It ignores these types. Choose types among {known}, or train a new pipeline with them in its lexicon. A type that is a label all the same, such as one added later, needs a trust such as 0.999."
     W304 = "[W304] {name}: tokens have {here:.2f} characters on average, {instead}. Use the tokenizer that the component was trained with."

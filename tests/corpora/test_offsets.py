@@ -193,7 +193,7 @@ def test_a_file_says_how_its_offsets_count(
         records.append({"text": text, "entities": marks})
     found = [
         ["".join(units[e.start : e.end]) for e in spans]
-        for units, spans, _ in read(tmp_path, *records)
+        for units, spans, *_ in read(tmp_path, *records)
     ]
     assert found == [names for _, names in TEXTS]
     usual = unit == "utf-32-le" and not inclusive and not first

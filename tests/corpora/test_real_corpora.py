@@ -62,7 +62,7 @@ def test_what_tools_write(tmp_path: Path, emoji: int, inclusive: int) -> None:
     """Offsets without texts in characters or UTF-16, with either ends."""
     sentences = [*read_offsets(path_of("cluener", "dev"), Summary(repair=True))]
     records = []
-    for units, entities, _ in sentences:
+    for units, entities, *_ in sentences:
         spans = [[a + emoji, b + emoji - inclusive, label] for a, b, label in entities]
         records.append(json.dumps({"text": "".join(["😂", *units]), "label": spans}) + "\n")
     (tmp_path / "c.json").write_text("".join(records), "utf-8")
