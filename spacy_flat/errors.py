@@ -93,7 +93,6 @@ class Errors:
     F171 = "[F171] No annotated corpus among {paths}. Give a .spacy file with at least one text, as from `spacy flat convert`: of .txt files nothing is known."
     F173 = "[F173] An acrostic sets the first character of each line. Use either --prompt or --acrostic."
     F174 = "[F174] {option} has no effect on {path}. Leave it out."
-
     F175 = "[F175] --columns {columns}: give the numbers of the columns of the unit and of the tag, as 2,3; of a table those of the sentence, the word and the tag, as 1,2,4."
 
     # F20x: weights and optimizers

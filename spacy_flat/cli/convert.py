@@ -30,9 +30,7 @@ def convert(
     ] = False,
     columns: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="N,...", help="Columns of unit and tag (of a table: sentence, word, tag)"
-        ),
+        typer.Option(metavar="N,...", help="Columns of unit and tag (a table's: id, word, tag)"),
     ] = None,
     tags: Annotated[
         list[str] | None, typer.Option(help="Names of tags that are numbers, from 0: O,B-PER,…")
@@ -98,9 +96,9 @@ def report(path: Path, summary: Summary, left_out: int = 0) -> None:
         rows = []  # Chinese text stands in the last column, as it is wider than wasabi counts
         for label, n in summary.labels.most_common():
             names = sorted(summary.names[label], key=lambda name: (len(name), name))
-            shortest, longest = (" ".join(name.split()) for name in (names[0], names[-1]))
-            cells = (label, f"{n:,}", f"{len(names):,}", f"{len(names[0])}–{len(names[-1])}")
-            rows.append((*cells, f"{shortest:.20}, {longest:.20}"))
+            ends = ", ".join(f"{' '.join(name.split()):.20}" for name in (names[0], names[-1]))
+            lengths = f"{len(names[0])}–{len(names[-1])}"
+            rows.append((label, f"{n:,}", f"{len(names):,}", lengths, ends))
         header = ("label", "entities", "different", "characters", "shortest and longest")
         msg.table(rows, header=header, divider=True)
         msg.info(f"{counted(summary.without, 'text')} without entities")

@@ -76,15 +76,10 @@ def read_columns(
 
 
 def sentences_of(
-    path: Path,
-    cells: Cells,
-    options: ConvertOptions,
-    summary: Summary,
-    given: Scheme | None = None,
+    path: Path, cells: Cells, options: ConvertOptions, summary: Summary, *given: Scheme
 ) -> Iterator[Sentence]:
-    """Yield sentences from units and tags.
-
-    given: the scheme; by default, the first of BIO, BMES and BIOES that has all tags.
+    """Yield sentences from units and tags, in the given scheme, or the first of BIO, BMES and BIOES
+    that has all tags.
 
     Raises ValueError (F103 to F105) and as `check_words`. Warns (W164) of a file without blank
     lines.
@@ -93,7 +88,7 @@ def sentences_of(
     check_words(path, [cell[0] for _, cell in found if cell][:SAMPLE], options)
     used = {cell[1][0] for _, cell in found if cell} - {"O"}
     fitting = [name for name, known in PREFIXES.items() if used <= {*known}]
-    scheme = given or [*fitting, *PREFIXES][0]
+    scheme = [*given, *fitting, *PREFIXES][0]
     for is_text, lines in groupby(found, lambda line: bool(line[1])):
         if is_text:
             rows = [_row(path, number, *cell, scheme, summary) for number, cell in lines if cell]
@@ -127,13 +122,18 @@ def split_columns(text: str, chosen: Sequence[str] = ()) -> tuple[str, str] | No
     """The unit and the tag of a line: the first and the last column, or those with the chosen
     numbers (from 1). None without both. Raises ValueError (F175) for wrong numbers."""
     if chosen:
-        if len(chosen) != 2 or not all(map(str.isdecimal, chosen)) or "0" in chosen:
-            raise ValueError(Errors.F175.format(columns=",".join(chosen)))
-        cells = ["", *text.rstrip().split("\t" if "\t" in text else None)]
-        unit, tag = ("".join(cells[int(each) : int(each) + 1]) for each in chosen)
+        cells = text.rstrip().split("\t" if "\t" in text else None)
+        unit, tag = ("".join(cells[place : place + 1]) for place in column_places(chosen, 2))
         return (unit, tag) if unit and tag else None
     match = (_TABBED if "\t" in text else _SPACED).fullmatch(text.rstrip())
     return None if match is None else (match[1], match[2])
+
+
+def column_places(chosen: Sequence[str], n: int) -> list[int]:
+    """The places of n columns by their numbers from 1, if any. Raises ValueError (F175)."""
+    if chosen and (len(chosen) != n or not all(map(str.isdecimal, chosen)) or "0" in chosen):
+        raise ValueError(Errors.F175.format(columns=",".join(chosen)))
+    return [int(each) - 1 for each in chosen]
 
 
 def schemes_of(text: str, chosen: Sequence[str] = ()) -> set[tuple[str, int]]:

@@ -3,7 +3,6 @@
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
@@ -12,50 +11,27 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
 from ..ner import spans as _extensions  # noqa: F401
-from .columns import Reader, Scheme, Sentence, read_columns
+from .columns import Reader, Sentence
 from .docs import make_doc
 from .formats import ConvertOptions, CorpusFormat, Summary
-from .offsets import EXAMPLES, read_offsets
-from .tools import TOOLS
+from .tools import READERS
 
 
-def read_annotated(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
-    return read_offsets(path, summary, key=options.text)
-
-
-def of_entities(read: Reader, example: str, *takes: str) -> CorpusFormat:
+def of_entities(read: Reader, example: str, takes: tuple[str, ...]) -> CorpusFormat:
     """A format whose sentences become Docs, with the declarations of the options."""
 
-    def docs(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
-        return make_docs(path, read(path, options, summary), options)
+    def read_docs(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
+        vocab, separator = Vocab(), " " * options.words
+        sentences = read(path, options, summary)
+        return declared((annotated(vocab, each, separator) for each in sentences), options, path)
 
-    return CorpusFormat(docs, example, (*takes, "coarse", "unannotated"))
+    return CorpusFormat(read_docs, example, (*takes, "coarse", "unannotated"))
 
 
-TAGGED: dict[Scheme, str] = {
-    "bio": "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O",
-    "bmes": "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER",
-    "bioes": "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER",
-}
-FORMATS: dict[str, CorpusFormat] = {
-    **{
-        scheme: of_entities(partial(read_columns, scheme=scheme), example, "words", "columns")
-        for scheme, example in TAGGED.items()
-    },
-    **{name: of_entities(read, example, *takes) for name, (read, example, takes) in TOOLS.items()},
-    # One reader tells the layouts by their keys.
-    **{name: of_entities(read_annotated, example, "text") for name, example in EXAMPLES.items()},
-}
+FORMATS = {name: of_entities(*row) for name, row in READERS.items()}
 
 
 # From sentences to Docs
-
-
-def make_docs(path: Path, sentences: Iterable[Sentence], options: ConvertOptions) -> Iterator[Doc]:
-    """Yield the Doc of each sentence, with the declarations of the options."""
-    vocab = Vocab()
-    separator = " " if options.words else ""
-    return declared((annotated(vocab, each, separator) for each in sentences), options, path)
 
 
 def annotated(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:

@@ -5,7 +5,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from spacy.vocab import Vocab
 
@@ -16,13 +16,7 @@ from ..util.options import require_installed
 from .columns import TAG
 from .docs import entities_of, read_docs
 
-
-class Found(NamedTuple):
-    """A text with its entities, as `entities_of` has them."""
-
-    id: str
-    text: str
-    entities: list[dict[str, Any]]
+Found = tuple[str, str, list[dict[str, Any]]]  # id, text, and entities as `entities_of` has them
 
 
 def read_found(path: Path) -> Iterator[Found]:
@@ -34,7 +28,7 @@ def read_found(path: Path) -> Iterator[Found]:
         if n := sum(any(not token.ent_iob for token in doc) for doc in docs):
             warnings.warn(Warnings.W165.format(path=path, n=n), stacklevel=2)
         for number, doc in enumerate(docs, 1):
-            yield Found(str(number), doc.text, entities_of(doc))
+            yield str(number), doc.text, entities_of(doc)
         return
     require_installed("Reading annotated rows", "pyarrow", "pyarrow")
     import pyarrow.parquet as pq
@@ -43,54 +37,49 @@ def read_found(path: Path) -> Iterator[Found]:
     if not files:
         raise ValueError(Errors.F010.format(path=path, what="row"))
     for file in files:
-        columns = [*Found._fields, "error"]
+        columns = ["id", "text", "entities", "error"]
         for row in pq.read_table(file, columns=columns).to_pylist():
-            if row.pop("error") is None:
-                yield Found(**row)
+            if row["error"] is None:
+                yield row["id"], row["text"], row["entities"]
 
 
-def to_doccano(found: Found) -> str:
-    entities = []
-    for e in found.entities:
-        own = {"start_offset": e["start"], "end_offset": e["end"], "label": e["label"]}
-        entities.append(own | {key: e[key] for key in ("text", "confidence") if e[key] is not None})
-    record = {"id": found.id, "text": found.text, "label": entities}
-    return json.dumps(record, ensure_ascii=False) + "\n"
-
-
-def to_label_studio(found: Found) -> str:
-    results = [
-        {
-            "from_name": "label",
-            "to_name": "text",
-            "type": "labels",
-            "value": {key: e[key] for key in ("start", "end", "text")} | {"labels": [e["label"]]},
-        }
-        | ({"score": e["confidence"]} if e["confidence"] is not None else {})
-        for e in found.entities
+def to_doccano(id: str, text: str, entities: list[dict[str, Any]]) -> str:
+    marked = [
+        {"start_offset": e["start"], "end_offset": e["end"], "label": e["label"], "text": e["text"]}
+        | ({"confidence": e["confidence"]} if e["confidence"] is not None else {})
+        for e in entities
     ]
-    data = {"id": found.id, "text": found.text}
-    return json.dumps({"data": data, "predictions": [{"result": results}]}, ensure_ascii=False)
+    return json.dumps({"id": id, "text": text, "label": marked}, ensure_ascii=False) + "\n"
 
 
-def to_bio(found: Found) -> str:
+def to_label_studio(id: str, text: str, entities: list[dict[str, Any]]) -> str:
+    region = {"from_name": "label", "to_name": "text", "type": "labels"}
+    results = []
+    for e in entities:
+        value = {"start": e["start"], "end": e["end"], "text": e["text"], "labels": [e["label"]]}
+        results.append(region | {"value": value, "score": e["confidence"]})
+    task = {"data": {"id": id, "text": text}, "predictions": [{"result": results}]}
+    return json.dumps(task, ensure_ascii=False)
+
+
+def to_bio(id: str, text: str, entities: list[dict[str, Any]]) -> str:
     """The characters with their tags, and between them the confidence of entities that have one.
     Raises ValueError (F112) for what columns can't hold."""
-    odd = [e["label"] for e in found.entities if not TAG.fullmatch(f"B-{e['label']}")]
-    odd += [char for char in "\n\r\t\ufeff" if char in found.text]
-    if odd:
-        raise ValueError(Errors.F112.format(id=found.id, odd=odd[0]))
-    scored = any(e["confidence"] is not None for e in found.entities)
-    lines = [f"{char}\t{'_' + chr(9) if scored else ''}O\n" for char in found.text]
-    for e in found.entities:
-        share = f"{e['confidence']:.3f}\t" if e["confidence"] is not None else "_\t" * scored
+    odd = [e["label"] for e in entities if not TAG.fullmatch(f"B-{e['label']}")]
+    if odd := odd + [char for char in "\n\r\t\ufeff" if char in text]:
+        raise ValueError(Errors.F112.format(id=id, odd=odd[0]))
+    rows = [[char, "_", "O"] for char in text]
+    for e in entities:
+        share = "_" if e["confidence"] is None else f"{e['confidence']:.3f}"
         for at in range(e["start"], e["end"]):
-            lines[at] = f"{found.text[at]}\t{share}{'BI'[at > e['start']]}-{e['label']}\n"
-    return "".join(lines) + "\n" * bool(lines)
+            rows[at][1:] = share, f"{'BI'[at > e['start']]}-{e['label']}"
+    step = 1 if any(e["confidence"] is not None for e in entities) else 2
+    return "".join("\t".join(row[::step]) + "\n" for row in rows) + "\n"
 
 
 # How a text is written, and what stands before, between and after texts.
-WRITERS: dict[str, tuple[Callable[[Found], str], str, str, str]] = {
+Writer = Callable[[str, str, list[dict[str, Any]]], str]
+WRITERS: dict[str, tuple[Writer, str, str, str]] = {
     "doccano": (to_doccano, "", "", ""),
     "label-studio": (to_label_studio, "[\n", ",\n", "\n]\n"),
     "bio": (to_bio, "", "", ""),
@@ -106,7 +95,8 @@ def write_found(path: Path, form: str, found: Iterable[Found]) -> int:
     write, before, between, after = WRITERS[form]
     n = 0
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(before)
         for n, each in enumerate(found, 1):
-            file.write((between if n > 1 else before) + write(each))
-        file.write(after if n else before + after)
+            file.write(between * (n > 1) + write(*each))
+        file.write(after)
     return n

@@ -10,7 +10,7 @@ write differs: all records of a file together say how its offsets count.
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import accumulate, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from ..text import jieba_tokenizer as _quiet  # noqa: F401
 from ..text.spans import EntitySpan
 from .columns import Sentence
 from .formats import Summary
-from .records import Line, parsed_records
+from .records import Line
 
 # The layouts of records, each with an example.
 EXAMPLES = {
@@ -136,18 +136,12 @@ class Record:
         return {*accumulate(map(len, words), initial=0)}
 
 
-def read_offsets(
-    path: Path, summary: Summary, parsed: Parsed | None = None, key: str = "text"
-) -> Iterator[Sentence]:
-    """Yield the sentences of records of any layout. Units are the characters of the text.
+def read_offsets(path: Path, summary: Summary, parsed: Parsed) -> Iterator[Sentence]:
+    """Yield the sentences of the lines, texts and entities of records. Units are the characters of
+    the text.
 
-    parsed: the line, text and entities of each record, if they aren't read here.
-    key: of the text.
-
-    Raises ValueError (F107 to F109, F119, F156). Warns and raises as `reading_of`.
+    Raises ValueError (F107 to F109). Warns and raises as `reading_of`.
     """
-    if parsed is None:
-        parsed = parsed_records(path, partial(parse, key=key), LAYOUT)
     found = [Record(line, *record) for line, record in parsed]
     records = [record for record in found if record.text]
     summary.skipped += len(found) - len(records)
@@ -242,10 +236,7 @@ def _folded(text: str) -> str:
 
 
 def longest(
-    text: Sequence[str],
-    entities: list[EntitySpan],
-    where: Mapping[str, Path | Line],
-    summary: Summary,
+    text: Sequence[str], entities: list[EntitySpan], where: Mapping[str, Any], summary: Summary
 ) -> list[EntitySpan]:
     """The longer of two overlapping entities, the first of two equally long ones. Raises ValueError
     (F109) unless repairs are enabled."""
@@ -277,8 +268,7 @@ def parse(record: Any, key: str = "text") -> tuple[str, list[Mention]]:
         record = _task(record, key)
     text = record.get(key, record.get("data") if key == "text" else None)  # "data" in doccano
     if not isinstance(text, str):
-        names = ", ".join(name for name, value in record.items() if isinstance(value, str))
-        raise ValueError(f'it has no "{key}" (name the key with --text: {names or "none"})')
+        raise ValueError(f'it has no "{key}" (--text names another key of texts)')
     if record.get("answer") in ("reject", "ignore"):
         return "", []
     found = [record[key] for key in ENTITIES if isinstance(record.get(key, 0), list | dict | None)]
@@ -311,8 +301,7 @@ def _task(task: dict[str, Any], key: str) -> dict[str, Any]:
         chosen = max(done, key=lambda annotation: bool(annotation.get("ground_truth")))
         values = [result["value"] for result in chosen["result"] if "value" in result]
         spans = [value for value in values if value.keys() & TYPES]
-        texts = {name: value for name, value in task["data"].items() if isinstance(value, str)}
-        return {**texts, "spans": spans}
+        return {key: task["data"].get(key), "spans": spans}
     except (AttributeError, KeyError, TypeError):
         raise ValueError('its "data" and "annotations" are not as Label Studio has them') from None
 

@@ -3,9 +3,10 @@ CoNLL-U, tables of words, marks within the text, words with their nature, prompt
 folders. Each reader yields sentences."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,18 @@ from ..errors import Errors
 from ..text.spans import EntitySpan
 from ..util.files import read_text, read_text_lines
 from .augmenters import COMPOUND_SURNAMES
-from .columns import Cells, Reader, Sentence, column_lines, sentences_of
+from .columns import (
+    Cells,
+    Reader,
+    Sentence,
+    column_lines,
+    column_places,
+    read_columns,
+    sentences_of,
+)
 from .formats import ConvertOptions, Summary
-from .offsets import Mention, longest, read_offsets
-from .records import Line, csv_lines, has_records, parsed_records, require_columns, tab_lines
+from .offsets import EXAMPLES, LAYOUT, Mention, longest, parse, read_offsets
+from .records import Line, csv_lines, parsed_records, require_columns, tab_lines
 
 # Tokens with tags
 
@@ -38,13 +47,11 @@ def tokens_of(record: Any, names: Sequence[str] | None = None) -> list[tuple[Any
     return pairs
 
 
-def read_tokens(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
-    """Yield the sentences of Hugging Face's tokens and tags. Raises ValueError (F119, F156) and as
-    `sentences_of`."""
+def read_tokens(path: Path, options: ConvertOptions) -> Cells:
+    """Hugging Face's tokens and tags. Raises ValueError (F119, F156)."""
     layout = '{"tokens": […], "ner_tags": […]}'
-    records = parsed_records(path, partial(tokens_of, names=options.tags), layout)
-    cells: Cells = ((line, cell) for line, pairs in records for cell in (*pairs, None))
-    return sentences_of(path, cells, options, summary)
+    for line, pairs in parsed_records(path, partial(tokens_of, names=options.tags), layout):
+        yield from ((line, cell) for cell in (*pairs, None))
 
 
 def is_conllu(text: str) -> bool:
@@ -52,59 +59,58 @@ def is_conllu(text: str) -> bool:
     return re.match(r"\d+([-.]\d+)?\t([^\t]+\t){8}[^\t]+$", text) is not None
 
 
-def read_conllu(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
-    """Yield the sentences of CoNLL-U with tags in the last column, as `NER=B-PER`. Raises
-    ValueError (F010) for a file without any, (F111) for other lines, and as `sentences_of`."""
-    cells: list[tuple[Line, tuple[str, str] | None]] = []
-    tag, is_tagged = re.compile(r"(?:.*\|)?(?:(?:NER|NE|name)=)?(O|[BIMES]-[^|]+)(?:\|.*)?"), False
+def read_conllu(path: Path, options: ConvertOptions) -> Cells:
+    """CoNLL-U with tags in the last column, as `NER=B-PER`. Raises ValueError (F010) for a file
+    without any, (F111) for other lines."""
+    tag = re.compile(r"(?:.*\|)?(?:(?:NER|NE|name)=)?(O|[BIMES]-[^|]+)(?:\|.*)?")
+    is_tagged = has_words = False
     for line, text in column_lines(path):
-        if text.startswith("#"):
-            continue
-        number, unit, *rest = text.split("\t") if is_conllu(text) else ("", text)
-        if text and not number:
+        number, unit, *_, last = text.split("\t") if is_conllu(text) else ("", "", "")
+        if text and not number and not text.startswith("#"):
             wanted = "ten columns separated by TABs"
             raise ValueError(Errors.F111.format(path=path, line=line, wanted=wanted, found=text))
-        if not text or number.isdecimal():  # neither words of several tokens nor empty ones
-            match = tag.fullmatch(rest[-1]) if text else None
+        if number.isdecimal():  # neither words of several tokens nor empty ones
+            match, has_words = tag.fullmatch(last), True
             is_tagged |= match is not None
-            cells.append((line, (unit, match[1] if match else "O") if text else None))
-    if any(cell for _, cell in cells) and not is_tagged:
+            yield line, (unit, match[1] if match else "O")
+        elif not text:
+            yield line, None
+    if has_words and not is_tagged:
         raise ValueError(Errors.F010.format(path=path, what="tag, such as NER=B-PER,"))
-    return sentences_of(path, cells, options, summary)
 
 
 # The names of a table's columns, in any case.
-COLUMNS = (
+NAMES = (
     ("sentence_id", "sentence #", "sentence", "sent_id", "id"),
     ("word", "token", "char", "character", "字", "词"),
     ("tag", "ner_tag", "ner", "label", "标签"),
 )
 
 
-def read_table(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
-    """Yield the sentences of a table with a word in each row, separated by TABs or commas; an empty
-    sentence id is that of the row before. Raises ValueError (F151, F152, F175) and as
-    `sentences_of`."""
+def read_table(path: Path, options: ConvertOptions) -> Cells:
+    """A word in each row, separated by TABs or commas; an empty sentence id is that of the row
+    before. Raises ValueError (F151, F152, F175)."""
     is_tabbed = any("\t" in text for _, text in islice(read_text_lines(path), 1))
-    cells: list[tuple[Line, tuple[str, str] | None]] = []
-    places, size, last = [int(each) - 1 for each in options.columns if each.isdecimal()], 0, ""
-    if options.columns and (len(places) != 3 or len(options.columns) != 3 or min(places) < 0):
-        raise ValueError(Errors.F175.format(columns=",".join(options.columns)))
+    places, size, last = column_places(options.columns, 3), 0, ""
     for line, row in (tab_lines if is_tabbed else csv_lines)(path):
-        if not size:
-            names, size = [cell.strip().casefold() for cell in row], len(row)
-            found = [next((name for name in some if name in names), None) for some in COLUMNS]
-            places = places or [names.index(name) for name in found if name]
-            wanted = "names such as sentence_id, word and tag; or name their numbers with --columns"
-            require_columns(path, line, row, len(places) == 3 and max(places) < size, wanted)
+        if size:
+            require_columns(path, line, row, len(row) == size, f"{size} as before")
+            sentence, unit, tag = (row[place] for place in places)
+            if sentence.strip() and sentence != last:
+                yield line, None
+                last = sentence
+            yield line, (unit, tag)
             continue
-        require_columns(path, line, row, len(row) == size, f"{size} as before")
-        sentence, unit, tag = (row[place] for place in places)
-        if sentence.strip() and sentence != last:
-            cells.append((line, None))
-            last = sentence
-        cells.append((line, (unit, tag)))
-    return sentences_of(path, cells, options, summary)
+        names, size = [cell.strip().casefold() for cell in row], len(row)
+        found = [next((name for name in some if name in names), None) for some in NAMES]
+        places = places or [names.index(name) for name in found if name]
+        wanted = "names such as sentence_id, word and tag; or name their numbers with --columns"
+        require_columns(path, line, row, len(places) == 3 and max(places) < size, wanted)
+
+
+def of_tags(read: Callable[[Path, ConvertOptions], Cells]) -> Reader:
+    """The reader of sentences with these units and tags."""
+    return lambda path, options, summary: sentences_of(path, read(path, options), options, summary)
 
 
 # Tokens with spans
@@ -139,15 +145,15 @@ def read_gliner(path: Path, options: ConvertOptions, summary: Summary) -> Iterat
 
 def uie_prompt(record: Any) -> tuple[str, str, list[Mention]]:
     """Text, prompt and entities of a record. Raises ValueError that says what is wrong with it."""
-    match record:
-        case {"content": str(text), "prompt": str(prompt), "result_list": list(results)}:
-            try:
-                mentions = [Mention(prompt, e["start"], e["end"], e["text"]) for e in results]
-            except (KeyError, TypeError):
-                raise ValueError('a result has no "text", "start" and "end"') from None
-            if all(type(n) is int for mention in mentions for n in mention[1:3]):
-                return text, prompt, mentions
-    raise ValueError('it has no "content", "prompt" and "result_list" with whole numbers')
+    try:
+        prompt: str = record["prompt"]
+        results = [(e["start"], e["end"], e["text"]) for e in record["result_list"]]
+        found = [Mention(prompt, index(start), index(end), text) for start, end, text in results]
+        "".join([record["content"], prompt, *(text for _, _, text in results)])
+    except (KeyError, TypeError):
+        problem = 'it has no texts "content", "prompt" and "result_list" with whole numbers'
+        raise ValueError(problem) from None
+    return record["content"], prompt, found
 
 
 def read_uie(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
@@ -174,27 +180,17 @@ def read_uie(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[
 
 
 # Entities with the groups `text` and `label` (or `other`), and what only marks have.
-MARKS = {
-    "boson": (
-        r"\{\{\s*(?P<label>[^:{}]*[^:{}\s])\s*:(?P<text>[^{}]+)\}\}(?P<other>)",
-        r"\{\{|\}\}",
-    ),
-    "rasa": (
-        r"\[(?P<text>[^\[\]]+)\](?:\((?P<label>[^():]+)(?::[^()]*)?\)"
-        r'|\{[^{}]*"entity":\s*"(?P<other>[^"]+)"[^{}]*\})',
-        r"\]\s*[({]",
-    ),
-}
+_BOSON = r"\{\{\s*(?P<label>[^:{}]*[^:{}\s])\s*:(?P<text>[^{}]+)\}\}(?P<other>)"
+_RASA = (
+    r"\[(?P<text>[^\[\]]+)\](?:\((?P<label>[^():]+)(?::[^()]*)?\)"
+    r'|\{[^{}]*"entity":\s*"(?P<other>[^"]+)"[^{}]*\})'
+)
+MARKS = {"boson": (_BOSON, r"\{\{|\}\}"), "rasa": (_RASA, r"\]\s*[({]")}
 
 
-def read_marked(
-    path: Path, options: ConvertOptions, summary: Summary, form: str
-) -> Iterator[Sentence]:
+def read_marked(path: Path, *_: object, form: str) -> Iterator[Sentence]:
     """Yield the sentence of each line without its marks. Raises ValueError (F111) for a mark that
-    is not whole. Rasa's examples are in JSON, too."""
-    if form == "rasa" and has_records(path):
-        yield from read_offsets(path, summary)
-        return
+    is not whole."""
     entity, mark = MARKS[form]
     for line, text in rasa_examples(path) if form == "rasa" else read_text_lines(path):
         units, entities, end = "", [], 0
@@ -223,45 +219,43 @@ def rasa_examples(path: Path) -> Iterator[tuple[int, str]]:
 
 
 # Words with their nature, as 中共中央/nt, or of several words: [中共/j 中央/n]nt.
-_WORD = re.compile(
-    r"(?P<opens>\[(?!/))?(?P<word>\S+)/(?P<nature>[A-Za-z]+\d?)(?:\](?P<whole>[A-Za-z]+))?"
-)
+_WORD = re.compile(r"(\S+)/([A-Za-z]+\d?)")
+_WHOLE = re.compile(r"\[(?!/)([^\]]+)\]([A-Za-z]+)")
 _NAMES = re.compile(r"n[rsthiz][a-z]*|[A-Z]{2,}")  # of PKU, LTP, jieba and LAC
 _NUMBER = re.compile(r"\d{8}-\d\d-\d{3}-\d{3}/m")  # of a paragraph in the People's Daily
+_FULL_NAME = re.compile(rf"(?<!\S)(\S|{'|'.join(COMPOUND_SURNAMES)})/nr\s+(\S+/nr)(?!\S)")
 
 
 def has_natures(text: str) -> bool:
     """Whether all words of a line have a nature."""
-    return all(map(_WORD.fullmatch, text.split()))
+    return all(map(_WORD.fullmatch, whole_words(text)))
+
+
+def whole_words(text: str) -> list[str]:
+    """The words of a line with their natures: one of a name in brackets, and one of a surname with
+    the given name after it."""
+
+    def joined(match: re.Match[str]) -> str:
+        words = "".join(each.rpartition("/")[0] for each in match[1].split())
+        return f"{words}/{match[2]}" if _NAMES.fullmatch(match[2]) else match[1]
+
+    return _FULL_NAME.sub(r"\1\2", _WHOLE.sub(joined, _NUMBER.sub("", text))).split()
 
 
 def read_natures(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
-    """Yield the sentence of each line: words with the natures of names are entities, and so is a
-    surname with the given name after it. Raises ValueError (F111)."""
+    """Yield the sentence of each line: words with the natures of names are entities. Raises
+    ValueError (F111)."""
     for line, text in read_text_lines(path):
         units: list[str] = []
         entities: list[EntitySpan] = []
-        opened: int | None = None
-        for part in _NUMBER.sub("", text).split():
+        for part in whole_words(text):
             match = _WORD.fullmatch(part)
-            if match is None or (match["whole"] and opened is None):
+            if match is None:
                 words = {"wanted": "a word and its nature, as 北京/ns", "found": part}
                 raise ValueError(Errors.F111.format(path=path, line=line, **words))
-            if match["opens"]:
-                opened = len(units)
-            units.append(match["word"])
-            last = entities[-1] if entities else EntitySpan(0, 0, "")
-            is_surname = last[1:] == (len(units) - 1, "nr") and last.start == last.end - 1
-            surname = units[last.start] if is_surname and match["nature"] == "nr" else ""
-            if len(surname) == 1 or surname in COMPOUND_SURNAMES:
-                entities[-1] = last._replace(end=len(units))
-            elif _NAMES.fullmatch(match["nature"]):
-                entities.append(EntitySpan(len(units) - 1, len(units), match["nature"]))
-            if match["whole"] and opened is not None:
-                if _NAMES.fullmatch(match["whole"]):
-                    entities = [each for each in entities if each.start < opened]
-                    entities.append(EntitySpan(opened, len(units), match["whole"]))
-                opened = None
+            if _NAMES.fullmatch(match[2]):
+                entities.append(EntitySpan(len(units), len(units) + 1, match[2]))
+            units.append(match[1])
         if units:
             yield Sentence(units, entities)
 
@@ -272,14 +266,11 @@ def read_natures(path: Path, options: ConvertOptions, summary: Summary) -> Itera
 def read_brat(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
     """Yield a sentence of each text in a folder that has its annotation (.ann) beside it, without
     relations, events and notes. Raises ValueError (F110, F111) and as `read_offsets`."""
-    found = [
-        (
-            f"of {file.relative_to(path)}",
-            (read_text(file.with_suffix(".txt")), [*_brat(file, summary)]),
-        )
-        for file in sorted(path.rglob("*.ann"))
-    ]
-    return read_offsets(path, summary, found)
+    parsed: list[tuple[Line, tuple[str, list[Mention]]]] = []
+    for file in sorted(path.rglob("*.ann")):
+        text = read_text(file.with_suffix(".txt"))
+        parsed.append((f"of {file.relative_to(path)}", (text, [*_brat(file, summary)])))
+    return read_offsets(path, summary, parsed)
 
 
 def _brat(path: Path, summary: Summary) -> Iterator[Mention]:
@@ -293,21 +284,35 @@ def _brat(path: Path, summary: Summary) -> Iterator[Mention]:
             raise ValueError(Errors.F111.format(path=path, line=line, **words))
         label, start, between, end, surface = match.groups()
         if between:
-            words = {"label": label, "offsets": text.split("\t")[1].partition(" ")[2]}
-            error = Errors.F110.format(path=path, line=line, **words)
+            offsets = f"{start} {between}{end}"
+            error = Errors.F110.format(path=path, line=line, label=label, offsets=offsets)
             summary.count_repair("entity of several parts made whole", error)
         yield Mention(label, int(start), int(end), None if between else surface)
 
 
+def read_layout(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Sentence]:
+    """Yield the sentences of records of any layout. Raises ValueError (F119, F156) and as
+    `read_offsets`."""
+    return read_offsets(
+        path, summary, parsed_records(path, partial(parse, key=options.text), LAYOUT)
+    )
+
+
+COLUMNS = ("words", "columns")
 # Each format's reader, an example, and options that it takes.
-TOOLS: dict[str, tuple[Reader, str, tuple[str, ...]]] = {
-    "conllu": (read_conllu, "1⇥王芳⇥…⇥NER=B-PER|SpaceAfter=No", ("words",)),
-    "table": (read_table, "sentence_id,word,tag ⏎ 1,王芳,B-PER", ("words", "columns")),
-    "tokens": (read_tokens, '{"tokens": ["王"], "ner_tags": ["B-PER"]}', ("words", "tags")),
+READERS: dict[str, tuple[Reader, str, tuple[str, ...]]] = {
+    "bio": (partial(read_columns, scheme="bio"), "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O", COLUMNS),
+    "bmes": (partial(read_columns, scheme="bmes"), "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER", COLUMNS),
+    "bioes": (partial(read_columns, scheme="bioes"), "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER", COLUMNS),
+    "conllu": (of_tags(read_conllu), "1⇥王芳⇥…⇥NER=B-PER|SpaceAfter=No", ("words",)),
+    "table": (of_tags(read_table), "sentence_id,word,tag ⏎ 1,王芳,B-PER", COLUMNS),
+    "tokens": (of_tags(read_tokens), '{"tokens": ["王"], "tags": ["B-PER"]}', ("words", "tags")),
     "gliner": (read_gliner, '{"tokenized_text": ["王"], "ner": [[0, 0, "PER"]]}', ("words",)),
     "uie": (read_uie, '{"content": "王芳去", "prompt": "人名", "result_list": […]}', ()),
     "boson": (partial(read_marked, form="boson"), "{{person_name:王芳}}去北京", ()),
     "rasa": (partial(read_marked, form="rasa"), "- [王芳](PER)去北京", ()),
     "natures": (read_natures, "王芳/nr 去/v 北京/ns", ("words",)),
     "brat": (read_brat, "(a folder) a.txt: 王芳去北京, a.ann: T1⇥PER 0 2⇥王芳", ()),
+    # One reader tells the layouts by their keys.
+    **{name: (read_layout, example, ("text",)) for name, example in EXAMPLES.items()},
 }

@@ -105,7 +105,7 @@ class Lexicon:
         rows = zip(*(column[snapshot.alive].tolist() for column in columns), strict=True)
         for (type, blocked, trust), n in Counter(rows).items():
             shown = NOT_ENTITY if blocked else snapshot.type_names[type] or "no type"
-            kinds[shown + (f" (trust {trust:g})" if trust != UNSET else "")] += n
+            kinds[shown + f" (trust {trust:g})" * (trust != UNSET)] += n
         found = [f"{n:,} {kind}" for kind, n in kinds.most_common()]
         return f"Lexicon({kinds.total():,} words{': ' * bool(found)}{shortened(found, 10)})"
 

@@ -90,8 +90,7 @@ def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_text(path: Path) -> str:
-    """All of a text file, with its line ends. Raises FileNotFoundError (F001) and ValueError
-    (F004)."""
+    """All of a text file, with its line ends. Raises as `require_exists` and `decode`."""
     require_exists(path)
     with open_file(path) as stream:
         raw = b"".join(recoded(stream, _encoding.get(), path))
@@ -117,17 +116,15 @@ def _not_in(encoding: str, error: UnicodeDecodeError, path: Path, line: int) -> 
     """The error (F004) of bytes from a line on, with the encoding that the file may have."""
     from charset_normalizer import from_bytes  # comes with spaCy
 
-    data, before = error.object, error.object[: error.start]
+    data, before = error.object, error.object[: error.start].split(b"\n")
     if path.is_file():
         with open_file(path) as stream:
             data = stream.read(SAMPLE)
     whole = data[: data.rfind(b"\n") + 1] or data
     found = None if data[:2] in BOMS_16 else from_bytes(whole, cp_isolation=[*LIKELY]).best()
     guess = found.encoding if found else LIKELY[data[:2] in BOMS_16]
-    words = {"encoding": encoding, "guess": guess}
-    words["byte"] = f"0x{error.object[error.start]:02x}"
-    offset = error.start - before.rfind(b"\n") - 1
-    where = {"path": path, "line": line + before.count(b"\n"), "offset": offset}
+    where = {"path": path, "line": line + len(before) - 1, "offset": len(before[-1])}
+    words = {"encoding": encoding, "guess": guess, "byte": f"0x{error.object[error.start]:02x}"}
     return ValueError(Errors.F004.format(**where, **words))
 
 

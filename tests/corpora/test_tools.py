@@ -57,7 +57,7 @@ SPANS = '[{"start": 0, "end": 2, "label": "PER"}, {"start": 3, "end": 5, "label"
             '## intent:go\n- [王芳](PER)去[北京]{"entity": "LOC"}\n## lookup:x\n- y\n',
             {"format": "rasa"},
         ),
-        (f'{{\n"rasa_nlu_data": {{"common_examples": [{RASA}]}}}}', {"format": "rasa"}),
+        (f'{{\n"rasa_nlu_data": {{"common_examples": [{RASA}]}}}}', {}),
         ("王/PER  芳/n  去/v  北京/LOC\n".replace("王/PER  芳/n", "[王/n  芳/n]PER"), {}),
     ],
 )
