@@ -143,6 +143,7 @@ def released(name: str) -> Any:
 
 
 zh_flat_general = released("zh_flat_general")
+zh_flat_general_trf = released("zh_flat_general_trf")
 zh_flat_msra = released("zh_flat_msra")
 zh_re2_questions = released("zh_re2_questions")
 zh_char_tang = released("zh_char_tang")

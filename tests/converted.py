@@ -26,7 +26,7 @@ def entities(doc: Doc) -> list[tuple[str, str]]:
     return [(ent.text, ent.label_) for ent in doc.ents]
 
 
-def convert(folder: Path, text: str, **options: object) -> tuple[list[Doc], Summary]:
+def convert(folder: Path, text: str, /, **options: object) -> tuple[list[Doc], Summary]:
     """The Docs of a corpus file with this text."""
     source, target = folder / "corpus", folder / "new/folder/corpus.spacy"
     source.write_text(text, "utf-8", newline="")

@@ -2,6 +2,7 @@
 from the code is current."""
 
 import ast
+import json
 import re
 import runpy
 import shlex
@@ -45,7 +46,9 @@ SHOWN: dict[str, str] = {}
 for text in TEXTS.values():
     pattern = r"^```python\n((?:(?!```).*\n)*)```\n+```text\n((?:(?!```).*\n)*)```$"
     SHOWN |= re.findall(pattern, text, re.MULTILINE)
+(CIRCLE,) = (block.splitlines() for block in blocks("bash").values() if "flat export" in block)
 COMMANDS = list(dict.fromkeys("".join(blocks("bash").values()).splitlines()))
+COMMANDS = [line for line in COMMANDS if line not in CIRCLE]
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +214,42 @@ def test_commands(
         assert_arguments(words[1:])
 
 
+def test_from_predictions_to_a_corrected_pipeline(folder: Path) -> None:
+    """The steps of docs/training.md, with three corrections."""
+    registry.cli.get_all()  # as `python -m spacy` does first
+    lines = [json.loads(line)["text"] for line in (ROOT / "assets/demo/dev.jsonl").open()][:9]
+    for name in ("text.txt", "raw.txt"):
+        (folder / name).write_text("\n".join(lines), "utf-8")
+    few = ["--training.max_steps", "2", "--training.eval_frequency", "1"]
+    few += ["--training.optimizer.learn_rate.warmup_steps", "0"]
+    printed = []
+    for line in CIRCLE:
+        if "corrected.jsonl" in line:
+            records = [json.loads(row) for row in (folder / "predicted.jsonl").open()]
+            assert sorted(record["text"] for record in records) == sorted(lines)
+            for record in records[:3]:
+                record["label"] = [[0, 2, "LOC"]]
+            written = "".join(json.dumps(record) + "\n" for record in records)
+            (folder / "corrected.jsonl").write_text(written, "utf-8")
+        words = [*shlex.split(line)[3:], *(few if " train " in line else ())]
+        result = CliRunner().invoke(spacy_app, words)
+        assert result.exit_code == 0, result.output
+        printed.append(result.output)
+    docs = DocBin().from_disk("corpus/corrected/train.spacy").get_docs(spacy.blank("zh").vocab)
+    corrected = [doc for doc in docs if doc.text in [record["text"] for record in records[:3]]]
+    found = [[(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents] for doc in corrected]
+    assert found == [[(0, 2, "LOC")]] * 3
+    assert all("NER F" in each for each in printed[-2:])
+
+
+def test_further_training_above_a_transformer(zh_flat_general_trf: None) -> None:
+    """The config has all that the pipeline needs."""
+    config = load_config(ROOT / "configs/further/zh_flat_trf.cfg")
+    nlp = load_model_from_config(config, auto_fill=True)
+    assert nlp.pipe_names == spacy.load("zh_flat_general_trf").pipe_names
+    assert nlp.config["training"]["frozen_components"] == ["transformer"]
+
+
 def assert_make(words: list[str]) -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
@@ -240,7 +279,8 @@ def assert_installable(place: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=TEXTS)
 def test_links(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+    text = re.sub(r"`[^`\n]+`", "", page.read_text("utf-8"))  # a format has [text](TYPE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" in target:
             continue
         path, _, anchor = target.partition("#")

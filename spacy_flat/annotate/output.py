@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import NativeFile
 from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
+from ..corpora.docs import entities_of
 from ..errors import Errors
 from ..util.files import locked
 from ..util.messages import shortened
@@ -108,20 +109,10 @@ def schema_of(attributes: Sequence[str]) -> pa.Schema:
 def record_of(id: str, doc: Doc, attributes: Sequence[str], schema: pa.Schema) -> dict[str, Any]:
     """The row of a Doc, with character offsets. Raises errors of JSON and pyarrow for values that
     can't be written."""
-    entities = [
-        {
-            "start": ent.start_char,
-            "end": ent.end_char,
-            "label": ent.label_,
-            "text": ent.text,
-            "confidence": ent._.confidence if ent.has_extension("confidence") else None,
-        }
-        for ent in doc.ents
-    ]
     record: dict[str, Any] = {
         "id": id,
         "text": doc.text,
-        "entities": entities,
+        "entities": entities_of(doc),
         "cats": list(doc.cats.items()),
     }
     record |= {attribute: as_text(doc._.get(attribute)) for attribute in attributes}

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import Errors
+from ..util.files import UTF_8
 
 SHARD_CHARACTERS = 10_000_000  # a shard with as many ends, whatever its number of rows
 
@@ -15,6 +16,7 @@ class Settings:
     pipeline: name of a package, or absolute path of a folder.
     code: Python file with registered functions; "" for none.
     text, id: keys or columns of the input.
+    encoding: of text files.
     attributes: names of the `doc._` attributes to write.
     shard_rows: most rows of an output file.
     batch_size: in characters.
@@ -26,6 +28,7 @@ class Settings:
     code: str = ""
     text: str = "text"
     id: str = "id"
+    encoding: str = UTF_8
     attributes: tuple[str, ...] = ()
     shard_rows: int = 2000
     batch_size: int = 50_000

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
+from ..corpora.records import csv_lines, require_columns, tab_lines
 from ..errors import Errors, Warnings
 from ..text.batches import batch_by_length
-from ..util.files import BYTE_ORDER_MARK, decode, split_lines
+from ..util.files import BYTE_ORDER_MARK, decode, recoded, split_lines, suffix_of
 from ..util.messages import shortened
 from .settings import SHARD_CHARACTERS, Settings
 
-FORMATS = (".jsonl", ".txt", ".jsonl.gz", ".txt.gz", ".parquet")
+LINES = (".jsonl", ".txt", ".csv", ".tsv")
+FORMATS = (*LINES, *(f"{suffix}.gz" for suffix in LINES), ".parquet")
 CHUNK_ROWS = 256  # of Parquet
 
 
@@ -141,32 +143,54 @@ def shards_of(
 
 def read_rows(file: File, settings: Settings) -> Iterator[Row]:
     """The rows of a file, without empty lines. Raises any error of the formats' libraries, and
-    ValueError (F476) for a Parquet file without a column of texts."""
-    path = file.path.lower()
-    is_text = path.endswith((".txt", ".txt.gz"))
-    records = read_parquet(file, settings) if path.endswith(".parquet") else read_lines(file)
-    for number, record in records:
+    ValueError (F476) for a table without a column of texts."""
+    suffix = suffix_of(Path(file.path))
+    readers: dict[str, Callable[..., Iterator[tuple[int, Any]]]]
+    readers = {".parquet": read_parquet, ".csv": read_table, ".tsv": read_table}
+    for number, record in readers.get(suffix, read_lines)(file, settings):
         id = f"{file.name}:{number}"
+        if isinstance(record, bytes) and not record.strip():
+            continue
         try:
             if isinstance(record, bytes):
                 line = decode(record, Path(file.name), number)
-                record = {settings.text: line} if is_text else parse_object(line)
-            if record.get(settings.id) is not None:
+                record = {settings.text: line} if suffix == ".txt" else parse_object(line)
+            if isinstance(record, tuple):
+                header, cells = record
+                wanted, fits = f"{len(header)} as in the first line", len(cells) == len(header)
+                require_columns(Path(file.name), number, cells, fits, wanted)
+                record = dict(zip(header, cells, strict=True))
+            if record.get(settings.id) not in (None, ""):
                 id = str(record[settings.id])
             yield Row(id, checked(id, record.get(settings.text), settings))
         except ValueError as error:
             yield Row(id.encode("utf-8", "replace").decode(), "", str(error))
 
 
-def read_lines(file: File) -> Iterator[tuple[int, bytes]]:
-    """Number and content of each non-empty line."""
+def read_lines(file: File, settings: Settings) -> Iterator[tuple[int, bytes]]:
+    """Number and content of each line."""
     fs, _ = open_address(file.address)
     # Packed files are read in small pieces: where one is damaged, all of it is lost.
     with fs.open_input_stream(file.path, buffer_size=io.DEFAULT_BUFFER_SIZE) as stream:
-        for number, line in split_lines(io.BufferedReader(stream)):
-            line = line.removeprefix(BYTE_ORDER_MARK)  # concatenated files have marks within
-            if line.strip():
-                yield number, line
+        lines = recoded(io.BufferedReader(stream), settings.encoding, Path(file.name))
+        for number, line in split_lines(lines):
+            yield number, line.removeprefix(BYTE_ORDER_MARK)  # within concatenated files, too
+
+
+def read_table(file: File, settings: Settings) -> Iterator[tuple[int, tuple[list[str], ...]]]:
+    """Number of the first line, names in the first row, and cells of each row."""
+    path = Path(file.name)
+    split = csv_lines if suffix_of(path) == ".csv" else tab_lines
+    lines = ((n, decode(raw, path, n)) for n, raw in read_lines(file, settings))
+    header: list[str] = []
+    for number, cells in split(path, lines):
+        if not header:
+            header = cells
+            if settings.text not in header:
+                names = ", ".join(header)
+                raise ValueError(Errors.F476.format(column=settings.text, columns=names))
+        else:
+            yield number, (header, cells)
 
 
 def read_parquet(file: File, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -14,6 +14,7 @@ from .calibrate import calibrate
 from .compact import compact
 from .convert import convert
 from .demo import demo
+from .export import export
 from .generate import generate
 from .search import search
 from .show import show
@@ -26,7 +27,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(convert, train, calibrate, compact, annotate, show, search, translate, generate, demo),
+    *(convert, export, train, calibrate, compact, annotate),
+    *(show, search, translate, generate, demo),
 )
 for command in COMMANDS:
     overrides = {"allow_extra_args": True, "ignore_unknown_options": True}  # of a config

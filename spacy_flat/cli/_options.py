@@ -26,6 +26,10 @@ Device = Annotated[
     ),
 ]
 
+Encoding = Annotated[
+    str, typer.Option(help="Encoding of text files, such as gb18030, big5 or utf-16")
+]
+
 
 def several(values: Iterable[str] | None) -> tuple[str, ...]:
     """The values of an option that is repeated, or has them separated by commas."""

@@ -11,9 +11,10 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
+from ..util.files import UTF_8, encoded_in
 from ..util.messages import counted
 from ..util.options import require_installed
-from ._options import Device, Pipeline, several
+from ._options import Device, Encoding, Pipeline, several
 
 if TYPE_CHECKING:
     from ..annotate.run import Summary
@@ -25,7 +26,7 @@ def annotate(
         list[str],
         typer.Argument(
             metavar="INPUT...",
-            help="Files or folders of texts (.jsonl, .txt, also .gz; .parquet), or "
+            help="Files or folders of texts (.jsonl, .txt, .csv, .tsv, also .gz; .parquet), or "
             "addresses such as s3://bucket/folder",
         ),
     ],
@@ -41,6 +42,7 @@ def annotate(
     ] = None,
     text: Annotated[str, typer.Option("--text", help="Key or column of the texts")] = "text",
     id: Annotated[str, typer.Option("--id", help="Key or column of the ids")] = "id",
+    encoding: Encoding = UTF_8,
     code: Annotated[
         Path | None,
         typer.Option(
@@ -81,13 +83,14 @@ def annotate(
         code=str(code.resolve()) if code else "",
         text=text,
         id=id,
+        encoding=encoding,
         attributes=several(attributes),
         shard_rows=shard_rows,
         batch_size=batch_size,
         gpu=gpus_per_actor > 0,
         device=device,
     )
-    with tqdm(unit=" rows") as bar:
+    with encoded_in(encoding), tqdm(unit=" rows") as bar:
         summary = run(inputs, out, settings, cluster, bar.update)
     report(out, summary)
 

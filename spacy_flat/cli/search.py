@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from wasabi import msg
 
+from ..util.files import UTF_8, encoded_in
 from ..util.messages import counted
 from ._components import PAIRS, load_component
 from ._faq import read_faq
-from ._options import Component, Device, Pipeline, check_folder
+from ._options import Component, Device, Encoding, Pipeline, check_folder
 
 if TYPE_CHECKING:
     from ..similarity.component import PairClassifier
@@ -45,6 +46,7 @@ def search(
         Path | None,
         typer.Option("--index", "-i", help="Folder to save the index in for later calls"),
     ] = None,
+    encoding: Encoding = UTF_8,
     component: Component = "",
     device: Device = "",
 ) -> None:
@@ -52,7 +54,8 @@ def search(
     from ..similarity.component import PairClassifier
     from ..similarity.index import FILE
 
-    entries = read_faq(faq)
+    with encoded_in(encoding):
+        entries = read_faq(faq)
     if len({tuple(entry.phrasings) for entry in entries}) * 2 < len(entries):
         msg.warn(f"{faq}: most questions are the same. Are they another column?")
     if index is not None:

@@ -10,9 +10,9 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..similarity.pairs import join_pair, pair_of
-from ..util.files import replacing
+from ..util.files import UTF_8, encoded_in, replacing
 from ._components import PAIRS, choose
-from ._options import Device, Pipeline, TextFile, lines_of, several
+from ._options import Device, Encoding, Pipeline, TextFile, lines_of, several
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -50,6 +50,7 @@ def show(
     alignment: Annotated[
         Path | None, typer.Option(help="SVG of what a pair's texts attend to in each other")
     ] = None,
+    encoding: Encoding = UTF_8,
     device: Device = "",
 ) -> None:
     """Show what a pipeline predicts: entities, the similarity of pairs, the probability of texts,
@@ -59,12 +60,14 @@ def show(
     for picture in filter(None, (lattice, alignment)):
         if picture.suffix != ".svg":
             raise ValueError(Errors.F146.format(path=picture, suffix=".svg"))
-    texts = [*(texts or ()), *filter(None, lines_of(file))]
+    with encoded_in(encoding):
+        texts = [*(texts or ()), *filter(None, lines_of(file))]
     if not texts:
         raise ValueError(Errors.F137)
     nlp = load_on_device(model, device)
-    for path, _, type_ in (each.partition("=") for each in several(lexicon)):
-        able(nlp, model, "lexicon", LEXICON).lexicon.update(path, type=type_, trust=trust)
+    with encoded_in(encoding):
+        for path, _, type_ in (each.partition("=") for each in several(lexicon)):
+            able(nlp, model, "lexicon", LEXICON).lexicon.update(path, type=type_, trust=trust)
     add_words(nlp, model, several(added), trust)
     for _, pipe in nlp.pipeline:
         if hasattr(pipe, "confidence"):

@@ -1,13 +1,14 @@
 """Column files: a unit and its tag on each line, a blank line after each sentence.
 
-The unit (a character or word) is the first column, the tag the last, separated by TABs if the line
-has one, otherwise by white space. Schemes: BIO (IOB2), BMES and BIOES. Lines that begin with "# "
-and end without a tag are comments; "-DOCSTART-" separates sentences.
+The unit (a character or word) is the first column, the tag the last, or others that are chosen,
+separated by TABs if the line has one, otherwise by white space. Schemes: BIO (IOB2), BMES and
+BIOES. Lines that begin with "# " and end without a tag are comments; "-DOCSTART-" separates
+sentences.
 """
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -17,8 +18,9 @@ from ..text.scripts import UNSPACED_RANGES
 from ..text.spans import EntitySpan
 from ..util.files import read_text_lines
 from .formats import ConvertOptions, Summary
-from .records import has_records
+from .records import Line, has_records
 
+Cells = Iterable[tuple[Line, tuple[str, str] | None]]  # unit and tag; None between sentences
 Scheme = Literal["bio", "bmes", "bioes"]
 
 PREFIXES: dict[Scheme, str] = {"bio": "BI", "bmes": "BMES", "bioes": "BIES"}
@@ -40,7 +42,7 @@ _SENTENCE = re.compile(r"[^\W\d_].*[，。！？；]|[，。！？；].*[^\W\d_]
 class TaggedUnit(NamedTuple):
     """A line of a column file, with the prefix of its tag ("?" for an unknown tag) and the type."""
 
-    line: int
+    line: Line
     unit: str
     tag: str
     prefix: str
@@ -50,23 +52,46 @@ class TaggedUnit(NamedTuple):
 class Sentence(NamedTuple):
     """An annotated sentence. Entities don't overlap.
 
-    unknown: units without annotation.
+    unknown: units without annotation. unannotated: labels without.
     """
 
     units: list[str]
     entities: list[EntitySpan]
     unknown: Sequence[int] = ()
+    unannotated: Sequence[str] = ()
+
+
+Reader = Callable[[Path, ConvertOptions, Summary], Iterator[Sentence]]
 
 
 def read_columns(
-    path: Path, scheme: Scheme, options: ConvertOptions, summary: Summary
+    path: Path, options: ConvertOptions, summary: Summary, scheme: Scheme
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a column file. Raises ValueError (F102 to F105) and as `check_words`.
-    Warns (W164) of a file without blank lines."""
-    check_words(path, options)
-    for is_text, lines in groupby(column_lines(path), lambda line: bool(line[1])):
+    """Yield the sentences of a column file. Raises ValueError as `column_cells` and `sentences_of`,
+    and F129 if the first lines are JSON without tags."""
+    tags = (columns[1] for _, text in column_lines(path) if (columns := split_columns(text)))
+    if has_records(path) and not any(map(TAG.fullmatch, islice(tags, SAMPLE))):
+        raise ValueError(Errors.F129.format(path=path))
+    yield from sentences_of(path, column_cells(path, options), options, summary, scheme)
+
+
+def sentences_of(
+    path: Path, cells: Cells, options: ConvertOptions, summary: Summary, *given: Scheme
+) -> Iterator[Sentence]:
+    """Yield sentences from units and tags, in the given scheme, or the first of BIO, BMES and BIOES
+    that has all tags.
+
+    Raises ValueError (F103 to F105) and as `check_words`. Warns (W164) of a file without blank
+    lines.
+    """
+    found = list(cells)
+    check_words(path, [cell[0] for _, cell in found if cell][:SAMPLE], options)
+    used = {cell[1][0] for _, cell in found if cell} - {"O"}
+    fitting = [name for name, known in PREFIXES.items() if used <= {*known}]
+    scheme = [*given, *fitting, *PREFIXES][0]
+    for is_text, lines in groupby(found, lambda line: bool(line[1])):
         if is_text:
-            rows = [_row(path, number, text, scheme, summary) for number, text in lines]
+            rows = [_row(path, number, *cell, scheme, summary) for number, cell in lines if cell]
             units = [row.unit if row.unit.isspace() else row.unit.strip() for row in rows]
             unknown = [index for index, row in enumerate(rows) if row.prefix == "?"]
             yield Sentence(units, _entities(path, scheme, rows, summary), unknown)
@@ -83,33 +108,50 @@ def column_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def split_columns(text: str) -> tuple[str, str] | None:
-    """The first and the last column of a line, or None if it has only one."""
+def column_cells(path: Path, options: ConvertOptions) -> Cells:
+    """Yield (number, unit and tag) of each line, and (number, None) between sentences. Raises
+    ValueError (F102) for a line without both."""
+    for number, text in column_lines(path):
+        cell = split_columns(text, options.columns) if text else None
+        if text and cell is None:
+            raise ValueError(Errors.F102.format(path=path, line=number, text=text))
+        yield number, cell
+
+
+def split_columns(text: str, chosen: Sequence[str] = ()) -> tuple[str, str] | None:
+    """The unit and the tag of a line: the first and the last column, or those with the chosen
+    numbers (from 1). None without both. Raises ValueError (F175) for wrong numbers."""
+    if chosen:
+        cells = text.rstrip().split("\t" if "\t" in text else None)
+        unit, tag = ("".join(cells[place : place + 1]) for place in column_places(chosen, 2))
+        return (unit, tag) if unit and tag else None
     match = (_TABBED if "\t" in text else _SPACED).fullmatch(text.rstrip())
     return None if match is None else (match[1], match[2])
 
 
-def schemes_of(text: str) -> set[tuple[str, int]]:
+def column_places(chosen: Sequence[str], n: int) -> list[int]:
+    """The places of n columns by their numbers from 1, if any. Raises ValueError (F175)."""
+    if chosen and (len(chosen) != n or not all(map(str.isdecimal, chosen)) or "0" in chosen):
+        raise ValueError(Errors.F175.format(columns=",".join(chosen)))
+    return [int(each) - 1 for each in chosen]
+
+
+def schemes_of(text: str, chosen: Sequence[str] = ()) -> set[tuple[str, int]]:
     """The schemes that a line fits, each with the number of columns; none for a line that has tags
     but not of one unit."""
-    unit, tag = split_columns(text) or ("", "")
+    unit, tag = split_columns(text, chosen) or ("", "")
     cells = text.rstrip().split("\t" if "\t" in text else None)
+    if unit.isspace() and "\t" not in text:
+        cells = [unit, *cells]
     has_many = _SENTENCE.search(unit) or (len(cells) > 2 and all(map(TAG.fullmatch, cells[1::2])))
     if has_many or not TAG.fullmatch(tag):
         return set()
-    n_columns = len(cells) + (unit.isspace() and "\t" not in text)
-    return {(scheme, n_columns) for scheme, known in PREFIXES.items() if tag[0] in f"O{known}"}
+    return {(scheme, len(cells)) for scheme, known in PREFIXES.items() if tag[0] in f"O{known}"}
 
 
-def check_words(path: Path, options: ConvertOptions) -> None:
-    """Raises ValueError if the first lines are JSON without tags (F129), or if their units are the
-    numbers of the lines (F106), have positions (F114), as in Weibo, or are words that would be
-    written together (F115)."""
-    columns = (split_columns(text) for _, text in column_lines(path))
-    rows = [row for row in islice(columns, SAMPLE) if row]
-    if has_records(path) and not any(TAG.fullmatch(tag) for _, tag in rows):
-        raise ValueError(Errors.F129.format(path=path))
-    units = [unit for unit, _ in rows]
+def check_words(path: Path, units: Sequence[str], options: ConvertOptions) -> None:
+    """Raises ValueError if the first units are the numbers of the lines (F106), have positions
+    (F114), as in Weibo, or are words that would be written together (F115)."""
     if units[:2] == ["1", "2"] and all(map(str.isdecimal, units)):
         raise ValueError(Errors.F106.format(path=path))
     if sum(bool(_POSITION.fullmatch(unit)) for unit in units) > 0.5 * len(units):
@@ -119,11 +161,9 @@ def check_words(path: Path, options: ConvertOptions) -> None:
         raise ValueError(Errors.F115.format(path=path, units=" ".join(units[:4])))
 
 
-def _row(path: Path, number: int, text: str, scheme: Scheme, summary: Summary) -> TaggedUnit:
-    columns = split_columns(text)
-    if columns is None:
-        raise ValueError(Errors.F102.format(path=path, line=number, text=text))
-    unit, tag = columns
+def _row(
+    path: Path, number: Line, unit: str, tag: str, scheme: Scheme, summary: Summary
+) -> TaggedUnit:
     prefix, _, label = tag.partition("-")
     if tag != "O" and not (prefix in PREFIXES[scheme] and TAG.fullmatch(tag)):
         expected = ", ".join(["O", *(f"{prefix}-TYPE" for prefix in PREFIXES[scheme])])

@@ -1,9 +1,10 @@
 """A corpus file becomes a DocBin."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,20 @@ from spacy.tokens import Doc
 from ..errors import Errors
 from ..util.files import replacing
 from . import entities, pairs, poems
-from .columns import column_lines, schemes_of
+from .columns import PREFIXES, column_lines, schemes_of
 from .docs import new_docs
 from .formats import ConvertOptions, CorpusFormat, Summary
 from .offsets import EXAMPLES, parse
 from .records import Line, has_records, read_records
+from .tools import gliner_spans, has_natures, is_conllu, tokens_of, uie_prompt
 
 FORMATS: dict[str, CorpusFormat] = entities.FORMATS | pairs.FORMATS | poems.FORMATS
+RECORDS: dict[str, Callable[[Any], object]] = {
+    "tokens": tokens_of,
+    "gliner": gliner_spans,
+    "uie": uie_prompt,
+    "poems-jsonl": poems.lines_of,
+}
 SAMPLE = 1000  # lines by which a format is detected
 
 Fit = tuple[str, int]  # a format, and a number of columns
@@ -66,7 +74,7 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     """
     name = options.format
     if name == "auto":
-        name = detect_format(path)
+        name = detect_format(path, options)
     elif name not in FORMATS:
         names = f"auto, {', '.join(FORMATS)}"
         raise ValueError(Errors.F118.format(what="format", name=name, names=names))
@@ -78,43 +86,57 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     return name
 
 
-def detect_format(path: Path) -> str:
+def detect_format(path: Path, options: ConvertOptions) -> str:
     """The format of a file by the keys of its first JSON record, or by tags in columns, where only
-    one fits all of the first lines. Others have to be named.
+    one fits all of the first lines; a folder is brat's. Others have to be named.
 
     Raises ValueError for a file without text (F010), for broken JSON (F119, F156), and for the
-    first line with which no format fits (F150).
+    first line with which no format fits, or several (F150).
     """
+    if path.is_dir():
+        return "brat"
     is_json = has_records(path)
     items: Iterable[tuple[Line, Any]] = read_records(path) if is_json else column_lines(path)
+    fitting = formats_of if is_json else formats_of_line
     found: set[Fit] = set()
     # The reader says more exactly what is wrong with other records.
     n_items = 1 if is_json else SAMPLE
     for line, item in islice(((line, item) for line, item in items if item), n_items):
-        fits = formats_of(item) if is_json else schemes_of(item)
+        fits = fitting(item, options)
         if not (fits & found if found else fits):
             names = " or ".join(sorted(name for name, _ in found))
             wanted = f"the format {names} of the lines before it" if names else "any format"
             shown = json.dumps(item, ensure_ascii=False) if is_json else item
             problem = f"line {line}, {shown[:50]!r}, doesn't fit {wanted}"
-            examples = "" if names else ". Each starts like this (⇥: TAB, ⏎: line end):"
+            key = "; --text names another key of texts" * is_json
+            examples = "" if names else f". Each starts like this (⇥: TAB, ⏎: line end{key}):"
             for name, form in FORMATS.items() if examples else ():
-                if is_json == form.example.startswith(("[", "{")):
+                if is_json == form.example.startswith(("[", '{"')):
                     examples += f"\n{name:>13}: {form.example}"
             raise ValueError(Errors.F150.format(path=path, problem=problem, examples=examples))
         found = fits & found or fits
     if not found:
         raise ValueError(Errors.F010.format(path=path, what="sentence"))
-    return min((name for name, _ in found), key=[*FORMATS].index)  # schemes differ by their tags
+    several = sorted({name for name, _ in found}, key=[*FORMATS].index)
+    # Schemes differ by their tags; one reader tells layouts of entities apart.
+    if len(several) > 1 and not any(one.keys() >= {*several} for one in (PREFIXES, EXAMPLES)):
+        problem = f"it could be {' or '.join(several)}"
+        raise ValueError(Errors.F150.format(path=path, problem=problem, examples=""))
+    return several[0]
 
 
-def formats_of(record: Any) -> set[Fit]:
-    """The formats that a JSON record fits. One reader tells those of entities apart."""
+def formats_of(record: Any, options: ConvertOptions) -> set[Fit]:
+    """The formats that a JSON record fits."""
     found: set[Fit] = set()
-    with suppress(ValueError):
-        parse(record)
-        found |= {(name, 0) for name in EXAMPLES}
-    with suppress(ValueError):
-        poems.lines_of(record)
-        found.add(("poems-jsonl", 0))
+    for name, fits in (RECORDS | dict.fromkeys(EXAMPLES, partial(parse, key=options.text))).items():
+        with suppress(ValueError):
+            fits(record)
+            found.add((name, 0))
     return found
+
+
+def formats_of_line(text: str, options: ConvertOptions) -> set[Fit]:
+    """The formats that a line fits."""
+    if is_conllu(text):
+        return {("conllu", 0)}
+    return schemes_of(text, options.columns) | ({("natures", 0)} if has_natures(text) else set())

@@ -53,6 +53,20 @@ def read_texts(path: Path) -> Iterator[str]:
         yield from (text for _, text in read_text_lines(path))
 
 
+def entities_of(doc: Doc) -> list[dict[str, Any]]:
+    """The entities of a Doc in characters of its text; confidence may be None."""
+    return [
+        {
+            "start": ent.start_char,
+            "end": ent.end_char,
+            "label": ent.label_,
+            "text": ent.text,
+            "confidence": ent._.confidence if ent.has_extension("confidence") else None,
+        }
+        for ent in doc.ents
+    ]
+
+
 def new_docs() -> DocBin:
     look_up_once()
     return DocBin(attrs=["ENT_IOB", "ENT_TYPE"], store_user_data=True)

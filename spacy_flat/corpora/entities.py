@@ -3,7 +3,6 @@
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
@@ -12,43 +11,27 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
 from ..ner import spans as _extensions  # noqa: F401
-from .columns import Scheme, Sentence, read_columns
+from .columns import Reader, Sentence
 from .docs import make_doc
 from .formats import ConvertOptions, CorpusFormat, Summary
-from .offsets import EXAMPLES, read_offsets
+from .tools import READERS
 
 
-def read_tagged(
-    path: Path, options: ConvertOptions, summary: Summary, scheme: Scheme
-) -> Iterator[Doc]:
-    """Yield the Docs of a column file. Raises ValueError as `read_columns` and `declared`."""
-    return make_docs(path, read_columns(path, scheme, options, summary), options)
+def of_entities(read: Reader, example: str, takes: tuple[str, ...]) -> CorpusFormat:
+    """A format whose sentences become Docs, with the declarations of the options."""
+
+    def read_docs(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
+        vocab, separator = Vocab(), " " * options.words
+        sentences = read(path, options, summary)
+        return declared((annotated(vocab, each, separator) for each in sentences), options, path)
+
+    return CorpusFormat(read_docs, example, (*takes, "coarse", "unannotated"))
 
 
-def read_annotated(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
-    """Yield the Docs of JSON with offsets. Raises ValueError as `read_offsets` and `declared`."""
-    return make_docs(path, read_offsets(path, summary), options)
-
-
-_of_entities = partial(CorpusFormat, takes=("coarse", "unannotated"))
-_tagged = partial(CorpusFormat, takes=("words", "coarse", "unannotated"))
-FORMATS: dict[str, CorpusFormat] = {
-    "bio": _tagged(partial(read_tagged, scheme="bio"), "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
-    "bmes": _tagged(partial(read_tagged, scheme="bmes"), "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER"),
-    "bioes": _tagged(partial(read_tagged, scheme="bioes"), "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER"),
-    # One reader tells the layouts by their keys.
-    **{name: _of_entities(read_annotated, example) for name, example in EXAMPLES.items()},
-}
+FORMATS = {name: of_entities(*row) for name, row in READERS.items()}
 
 
 # From sentences to Docs
-
-
-def make_docs(path: Path, sentences: Iterable[Sentence], options: ConvertOptions) -> Iterator[Doc]:
-    """Yield the Doc of each sentence, with the declarations of the options."""
-    vocab = Vocab()
-    separator = " " if options.words else ""
-    return declared((annotated(vocab, each, separator) for each in sentences), options, path)
 
 
 def annotated(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
@@ -70,6 +53,8 @@ def annotated(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
     }
     unknown -= {token.i for span in spans for token in span}
     doc.set_ents(spans, missing=[doc[i : i + 1] for i in sorted(unknown)], default="outside")
+    if sentence.unannotated:
+        doc._.unannotated_labels = list(sentence.unannotated)
     return doc
 
 
@@ -92,7 +77,8 @@ def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterat
         if coarse_labels:
             doc._.coarse_labels = coarse_labels
         if options.unannotated:
-            doc._.unannotated_labels = list(options.unannotated)
+            own = doc._.unannotated_labels or ()
+            doc._.unannotated_labels = list(dict.fromkeys([*own, *options.unannotated]))
         yield doc
     if unknown := declarations.keys() - found:
         words = {"labels": ", ".join(sorted(unknown)), "found": ", ".join(sorted(found))}

@@ -8,7 +8,7 @@ write differs: all records of a file together say how its offsets count.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, product
@@ -24,7 +24,7 @@ from ..text import jieba_tokenizer as _quiet  # noqa: F401
 from ..text.spans import EntitySpan
 from .columns import Sentence
 from .formats import Summary
-from .records import Line, parsed_records
+from .records import Line
 
 # The layouts of records, each with an example.
 EXAMPLES = {
@@ -69,6 +69,9 @@ class Mention(NamedTuple):
     end: int
     surface: str | None = None
     inclusive: bool = False
+
+
+Parsed = Iterable[tuple[Line, tuple[str, Sequence[Mention]]]]
 
 
 class Reading(NamedTuple):
@@ -133,19 +136,20 @@ class Record:
         return {*accumulate(map(len, words), initial=0)}
 
 
-def read_offsets(path: Path, summary: Summary) -> Iterator[Sentence]:
-    """Yield the sentences of records of any layout. Units are the characters of the text.
+def read_offsets(path: Path, summary: Summary, parsed: Parsed) -> Iterator[Sentence]:
+    """Yield the sentences of the lines, texts and entities of records. Units are the characters of
+    the text.
 
-    Raises ValueError (F107 to F109, F119, F156). Warns and raises as `reading_of`.
+    Raises ValueError (F107 to F109). Warns and raises as `reading_of`.
     """
-    found = [Record(line, *parsed) for line, parsed in parsed_records(path, parse, LAYOUT)]
+    found = [Record(line, *record) for line, record in parsed]
     records = [record for record in found if record.text]
     summary.skipped += len(found) - len(records)
     way = reading_of(path, records)
     for record in records:
         where = {"path": path, "line": record.line}
         entities, unknown = _placed(record, way, where, summary)
-        kept = _longest(record.text, entities, where, summary)
+        kept = longest(record.text, entities, where, summary)
         for dropped in {*entities}.difference(kept):
             unknown += range(dropped.start, dropped.end)
         yield Sentence(list(record.text), kept, unknown)
@@ -231,16 +235,16 @@ def _folded(text: str) -> str:
     return "".join(normalize("NFKC", text.replace("\\n", "")).split())
 
 
-def _longest(
-    text: str, entities: list[EntitySpan], where: dict[str, Path | Line], summary: Summary
+def longest(
+    text: Sequence[str], entities: list[EntitySpan], where: Mapping[str, Any], summary: Summary
 ) -> list[EntitySpan]:
     """The longer of two overlapping entities, the first of two equally long ones. Raises ValueError
     (F109) unless repairs are enabled."""
     kept: list[EntitySpan] = filter_spans(entities)  # type: ignore[arg-type, assignment]
     for start, end, label in sorted({*entities}.difference(kept)):
         other = next(each for each in kept if each.start < end and start < each.end)
-        words = {"label": label, "surface": text[start:end], "other_label": other.label}
-        words["other_surface"] = text[other.start : other.end]
+        words = {"label": label, "surface": "".join(text[start:end]), "other_label": other.label}
+        words["other_surface"] = "".join(text[other.start : other.end])
         error = Errors.F109.format(**where, **words)
         kind = "second label" if (start, end) == other[:2] else "overlapping entity"
         summary.count_repair(f"{kind} dropped", error)
@@ -250,21 +254,21 @@ def _longest(
 # Records of a file
 
 
-def parse(record: Any) -> tuple[str, list[Mention]]:
+def parse(record: Any, key: str = "text") -> tuple[str, list[Mention]]:
     """The text and the entities of a record; no text if the record says nothing, since an
     annotator skipped it, rejected it, or has not seen it.
 
     Raises ValueError that says what is wrong with the layout.
     """
     if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):
-        record = {"text": record[0], "entities": record[1].get("entities", "")}
+        record = {key: record[0], "entities": record[1].get("entities", "")}
     if not isinstance(record, dict):
         raise ValueError("it is neither an object nor a pair of a text and an object")
-    if {"data", "annotations"} <= record.keys():
-        record = _task(record)
-    text = record.get("text")
+    if "data" in record and record.keys() & {"annotations", "predictions"}:
+        record = _task(record, key)
+    text = record.get(key, record.get("data") if key == "text" else None)  # "data" in doccano
     if not isinstance(text, str):
-        raise ValueError('it has no "text"')
+        raise ValueError(f'it has no "{key}" (--text names another key of texts)')
     if record.get("answer") in ("reject", "ignore"):
         return "", []
     found = [record[key] for key in ENTITIES if isinstance(record.get(key, 0), list | dict | None)]
@@ -285,17 +289,19 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
     return text, mentions
 
 
-def _task(task: dict[str, Any]) -> dict[str, Any]:
-    """Text and entities of a task of Label Studio: those of the annotation that is marked as ground
-    truth, or of the first one that was not skipped."""
+def _task(task: dict[str, Any], key: str) -> dict[str, Any]:
+    """Data and entities of a task of Label Studio: those of the annotation that is marked as ground
+    truth, or of the first one that was not skipped; of a prediction in a file without
+    annotations."""
     try:
-        done = [each for each in task["annotations"] if not each.get("was_cancelled")]
+        given = task["annotations" if "annotations" in task else "predictions"]
+        done = [each for each in given if not each.get("was_cancelled")]
         if not done:
-            return {"text": "", "spans": []}
+            return {key: "", "spans": []}
         chosen = max(done, key=lambda annotation: bool(annotation.get("ground_truth")))
         values = [result["value"] for result in chosen["result"] if "value" in result]
         spans = [value for value in values if value.keys() & TYPES]
-        return {"text": task["data"].get("text"), "spans": spans}
+        return {key: task["data"].get(key), "spans": spans}
     except (AttributeError, KeyError, TypeError):
         raise ValueError('its "data" and "annotations" are not as Label Studio has them') from None
 
@@ -319,7 +325,8 @@ def _of_types(entity: Any) -> list[Mention]:
             entity = dict(zip(("start", "end", "label"), entity, strict=True))
         fields: dict[str, Any] = {**entity, **entity.get("globalOffsets", {})}  # of HyperText
         start, end = (fields.get(at, fields.get(f"{at}_offset")) for at in ("start", "end"))
-        labels = fields.get("labels", fields.get("hypertextlabels", [fields.get("label")]))
+        label = fields.get("label", fields.get("entity"))  # "entity" in Rasa
+        labels = fields.get("labels", fields.get("hypertextlabels", [label]))
         if type(start) is not int or type(end) is not int or not isinstance(labels, list):
             raise TypeError
         surface = fields.get("text") if isinstance(fields.get("text"), str) else None

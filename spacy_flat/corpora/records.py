@@ -13,26 +13,30 @@ from ..util.messages import counted
 
 T = TypeVar("T")
 Line = int | str  # of a record; of one in an array, its number
+Lines = Iterator[tuple[int, str]]
 Rows = Iterator[tuple[int, list[str]]]  # line and cells
 
 
 # Tables
 
 
-def tab_lines(path: Path) -> Rows:
+def tab_lines(path: Path, lines: Lines | None = None) -> Rows:
     """Yield (line, cells) of the lines that are not blank. A cell may start with a byte order mark:
-    `paste` joins two files, a program quotes it."""
-    for line, text in read_text_lines(path):
+    `paste` joins two files, a program quotes it.
+
+    lines: of the path, if they aren't read here.
+    """
+    for line, text in lines or read_text_lines(path):
         if text.strip():
             yield line, [cell.lstrip("\ufeff") for cell in text.split("\t")]
 
 
-def csv_lines(path: Path) -> Rows:
+def csv_lines(path: Path, lines: Lines | None = None) -> Rows:
     """Yield (line, cells) as `tab_lines`. Quoted texts may span several lines.
 
     Raises ValueError (F152) for wrong quotes.
     """
-    rows = csv.reader((f"{text}\n" for _, text in read_text_lines(path)), strict=True)
+    rows = csv.reader((f"{text}\n" for _, text in lines or read_text_lines(path)), strict=True)
     number = 1
     try:
         for cells in rows:
@@ -73,15 +77,18 @@ def parsed_records(path: Path, parse: Callable[[Any], T], layout: str) -> Iterat
 def has_records(path: Path) -> bool:
     """Whether a file starts like JSON records or an array of them."""
     start = _first_line(path)
-    return start == "[" or re.match(r'\{\s*"|\[\s*["\[{]', start) is not None
+    return start in ("[", "{") or re.match(r'\{\s*"|\[\s*["\[{]', start) is not None
 
 
 def read_records(path: Path) -> Iterator[tuple[Line, Any]]:
-    """Yield (line, record) of each record. Raises ValueError (F119, F156)."""
+    """Yield (line, record) of each record, also of Rasa's examples and of an object on several
+    lines. Raises ValueError (F119, F156)."""
     start = _first_line(path)
-    if start == "[" or re.match(r"\[\s*[\[{]", start):
+    if start in ("[", "{") or re.match(r'\[\s*[\[{]|\{\s*"rasa_nlu_data"', start):
         try:
             records = json.loads("\n".join(text for _, text in read_text_lines(path)))
+            if isinstance(records, dict):
+                records = records.get("rasa_nlu_data", {}).get("common_examples", [records])
         except (ValueError, RecursionError) as problem:
             raise ValueError(Errors.F119.format(path=path, problem=problem)) from None
         for number, record in enumerate(records, 1):

@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from ..errors import Errors, is_coded
 from ..generator.component import CharGenerator
 from ..generator.forms import FORMS
+from ..lexicon.word_lists import ADDED
 from ..ner.component import CRFEntityRecognizer
 from ..ner.flat.component import FlatEntityRecognizer
 from ..similarity.component import PairClassifier
@@ -23,7 +24,7 @@ from ..viz.lattice import MAX_DRAWN
 MAX_LENGTH = 5000  # characters of a text
 TEXT = "人和药店在重庆开业，陈志远从浙江大学赶来。"
 PAIR = ("怎么修改登录密码", "如何更改密码")
-TRUSTS = (0, 0.9, 0.99, 0.999, 0.9999, 1)
+TRUSTS = (0, 0.9, 0.99, ADDED, 0.9999, 1)
 QUESTIONS = "怎么修改登录密码\n怎么申请退款\n什么时候发货\n如何联系人工客服"
 
 
@@ -72,7 +73,9 @@ def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
     if isinstance(pipe, FlatEntityRecognizer):
         help_ = "Types: " + ", ".join(pipe.labels)
         words = words_of(st.text_area("Words to add, one a line: WORD=TYPE", help=help_))
-        added = pipe.with_words(words, st.select_slider("Trust in these words", TRUSTS))
+        means = "0: the network decides; 0.999: odds a thousand times as high; 1: always"
+        trust = st.select_slider("Trust in these words", TRUSTS, ADDED, help=means)
+        added = pipe.with_words(words, trust)
     with added:
         doc = nlp(text)
         st.html(entities_html(doc))

@@ -1,6 +1,7 @@
 """The lexicon: words, their properties, and where they occur in texts."""
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -96,6 +97,17 @@ class Lexicon:
 
     def __len__(self) -> int:
         return int(self.snapshot.alive.sum())
+
+    def __repr__(self) -> str:
+        """The numbers of words by type and trust, the largest first."""
+        snapshot, kinds = self.snapshot, Counter[str]()
+        columns = (snapshot.types, snapshot.blocked, snapshot.trusts)
+        rows = zip(*(column[snapshot.alive].tolist() for column in columns), strict=True)
+        for (type, blocked, trust), n in Counter(rows).items():
+            shown = NOT_ENTITY if blocked else snapshot.type_names[type] or "no type"
+            kinds[shown + f" (trust {trust:g})" * (trust != UNSET)] += n
+        found = [f"{n:,} {kind}" for kind, n in kinds.most_common()]
+        return f"Lexicon({kinds.total():,} words{': ' * bool(found)}{shortened(found, 10)})"
 
     def __iter__(self) -> Iterator[str]:
         """The words in the order of their ids, without removed ones."""

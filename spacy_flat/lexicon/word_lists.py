@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import Errors, Warnings
-from ..util.files import decode, read_lines
+from ..util.files import UTF_8, decode, encoded_in, read_lines
 from ..util.messages import counted, logger, shortened
 from ..util.options import require_installed
 from ..vectors import read_vectors
@@ -51,6 +51,13 @@ class Entry(NamedTuple):
     type: str = ""  # "" is unknown
     trust: float = UNSET
 
+    def __repr__(self) -> str:
+        """Only what is known."""
+        numbers = {"frequency": self.frequency, "trust": self.trust}
+        known = [f", {name}={value:g}" for name, value in numbers.items() if value != UNSET]
+        known[:0] = [f", type={self.type!r}"] * bool(self.type)
+        return f"Entry({self.word!r}{''.join(known)})"
+
 
 @dataclass(frozen=True)
 class WordList:
@@ -76,14 +83,18 @@ def jieba_dictionary() -> Path:
     return Path(str(distribution("jieba").locate_file("jieba/dict.txt")))
 
 
-def words(path: Path, type: str = "", trust: float | None = None) -> WordList:
+def words(
+    path: Path, type: str = "", trust: float | None = None, encoding: str = UTF_8
+) -> WordList:
     """`spacy-flat.Words.v1`: a word list; see `read_words`. Logs damaged lines.
 
     path: the file.
     type: type of words that have none in the file.
     trust: how strongly the words count, from 0 to 1; see `Lexicon.add`.
+    encoding: of the file, such as gb18030.
     """
-    found = read_words(path, type=type, trust=UNSET if trust is None else trust)
+    with encoded_in(encoding):
+        found = read_words(path, type=type, trust=UNSET if trust is None else trust)
     if found.damaged:
         logger.warning("%s: left out %s", path, counted_lines(found.damaged))
     return found

@@ -1,28 +1,65 @@
 """Reading text files line by line, and writing files wholly or not at all."""
 
 import gzip
+import io
 import lzma
 import os
 import shutil
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ..errors import Errors
 
 ByteStream = BinaryIO | gzip.GzipFile | lzma.LZMAFile
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF_8 = "utf-8"
+SAMPLE = 1 << 16  # bytes that show the encoding, one of those
+LIKELY = ("gb18030", "utf_16", "big5", "utf_16_le", "utf_16_be", "shift_jis", "cp1252")
+BOMS_16 = (b"\xff\xfe", b"\xfe\xff")
+_encoding: ContextVar[str] = ContextVar("spacy_flat_encoding", default=UTF_8)
+
+
+@contextmanager
+def encoded_in(encoding: str) -> Iterator[None]:
+    """Let text files have this encoding within. Raises ValueError (F118) for an unknown one."""
+    try:
+        "".encode(encoding)
+    except LookupError:
+        names = "utf-8, gb18030, big5, utf-16, … (Python's names)"
+        words = {"what": "encoding", "name": encoding, "names": names}
+        raise ValueError(Errors.F118.format(**words)) from None
+    token = _encoding.set(encoding)
+    try:
+        yield
+    finally:
+        _encoding.reset(token)
+
+
+def recoded(stream: Any, encoding: str, path: Path) -> Iterator[bytes]:
+    """The lines of a stream in UTF-8, which is not checked. Raises ValueError (F004)."""
+    if encoding.lower() == UTF_8:
+        yield from stream
+        return
+    number = 1  # of the line to read
+    try:
+        for line in io.TextIOWrapper(stream, encoding, newline="\n"):
+            yield line.encode()
+            number += 1
+    except UnicodeDecodeError as error:
+        raise _not_in(encoding, error, path, number) from error
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield (number from 1, raw line), as `split_lines`, without a byte order mark.
 
-    Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError (F003) for a file that
-    can't be read or unpacked to its end.
+    Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError for a file that can't
+    be read or unpacked to its end (F003), or not decoded within `encoded_in` (F004).
     """
     number = 0
     require_exists(path)
@@ -30,7 +67,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise IsADirectoryError(Errors.F002.format(path=path))
     try:
         with open_file(path) as stream:
-            for number, line in split_lines(stream):
+            for number, line in split_lines(recoded(stream, _encoding.get(), path)):
                 yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise ValueError(Errors.F003.format(path=path, line=number + 1, reason=error)) from error
@@ -43,13 +80,21 @@ def split_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, text without its line end) of each line of a UTF-8 file. Drops byte
-    order marks, also within concatenated files.
+    """Yield (number from 1, text without its line end) of each line of a file in UTF-8, or as
+    `encoded_in` says. Drops byte order marks, also within concatenated files.
 
     Raises ValueError (F004) for other encodings; otherwise as `read_lines`.
     """
     for number, raw in read_lines(path):
         yield number, decode(raw, path, number).lstrip("\ufeff")
+
+
+def read_text(path: Path) -> str:
+    """All of a text file, with its line ends. Raises as `require_exists` and `decode`."""
+    require_exists(path)
+    with open_file(path) as stream:
+        raw = b"".join(recoded(stream, _encoding.get(), path))
+    return decode(raw.removeprefix(BYTE_ORDER_MARK), path, 1)
 
 
 def require_exists(*paths: Path) -> None:
@@ -62,12 +107,25 @@ def require_exists(*paths: Path) -> None:
 def decode(raw: bytes, path: Path, line: int) -> str:
     """Decode UTF-8. Raises ValueError (F004) with file and line."""
     try:
-        return raw.decode("utf-8")
+        return raw.decode(UTF_8)
     except UnicodeDecodeError as error:
-        byte = f"0x{raw[error.start]:02x}"
-        encoding = "UTF-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "GB18030"
-        words = {"byte": byte, "offset": error.start, "encoding": encoding}
-        raise ValueError(Errors.F004.format(path=path, line=line, **words)) from error
+        raise _not_in(UTF_8, error, path, line) from error
+
+
+def _not_in(encoding: str, error: UnicodeDecodeError, path: Path, line: int) -> ValueError:
+    """The error (F004) of bytes from a line on, with the encoding that the file may have."""
+    from charset_normalizer import from_bytes  # comes with spaCy
+
+    data, before = error.object, error.object[: error.start].split(b"\n")
+    if path.is_file():
+        with open_file(path) as stream:
+            data = stream.read(SAMPLE)
+    whole = data[: data.rfind(b"\n") + 1] or data
+    found = None if data[:2] in BOMS_16 else from_bytes(whole, cp_isolation=[*LIKELY]).best()
+    guess = found.encoding if found else LIKELY[data[:2] in BOMS_16]
+    where = {"path": path, "line": line + len(before) - 1, "offset": len(before[-1])}
+    words = {"encoding": encoding, "guess": guess, "byte": f"0x{error.object[error.start]:02x}"}
+    return ValueError(Errors.F004.format(**where, **words))
 
 
 def suffix_of(path: Path) -> str:

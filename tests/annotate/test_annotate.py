@@ -107,6 +107,22 @@ def test_folders_links_and_addresses(
     assert set(table(Path("in/y/out"))) == {"x/a.txt:1", "x/重 %庆.txt:1", "y/a.txt:1"}
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz"])
+def test_tables_and_encodings(annotate: Annotate, name: str) -> None:
+    """Ids are kept. A row of another length fails alone; a missing column is named."""
+    rows = [["id", "正文"], ["x", "重庆" if "tsv" in name else '"重,\n\n庆"'], ["y"], ["", "好"]]
+    content = "".join("\t,"["csv" in name].join(row) + "\n" for row in rows).encode("gb18030")
+    Path(name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    annotate(name, "--text", "正文", "--encoding", "gb18030", code=1)
+    assert [row["text"] for row in table().values()] == [rows[1][1].strip('"'), "好"]
+    assert "x" in table()
+    assert [error[:6] for error in failed().values()] == ["[F151]"]
+    output = annotate(name, "--encoding", "gb18030", out="other", code=1)
+    assert "[F476] No column of text 'text' among id, 正文" in output
+    assert "looks like gb18030" in annotate(name, "--text", "正文", out="third", code=1)
+    assert "[F118] There is no encoding 'gbx'" in annotate(name, "--encoding", "gbx", code=1)
+
+
 # Failures
 
 

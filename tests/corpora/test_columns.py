@@ -19,7 +19,7 @@ def read(path: Path, scheme: Scheme = "bio", repair: bool = False, text: str | N
     if text is not None:
         path.write_bytes(text.encode("utf-8"))
     summary, options = Summary(repair), ConvertOptions(words=True)
-    return list(read_columns(path, scheme, options, summary)), dict(summary.repairs)
+    return list(read_columns(path, options, summary, scheme)), dict(summary.repairs)
 
 
 def encode(length: int, spans: list[EntitySpan], scheme: Scheme) -> list[str]:
@@ -131,7 +131,7 @@ def test_what_is_never_repaired(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"F102.*c, line 2: .*'b'"):
         read(tmp_path / "c", repair=True, text="a O\nb\n")
     (tmp_path / "c").write_bytes(b"a O\n" + "科 O\n".encode("gb18030"))
-    with pytest.raises(ValueError, match=r"F004.* line 2: byte 0xbf at offset 0 .*GB18030"):
+    with pytest.raises(ValueError, match=r"F004.* line 2: byte 0xbf at offset 0 .*--encoding"):
         read(tmp_path / "c", repair=True)
 
 

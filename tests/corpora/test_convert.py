@@ -35,6 +35,12 @@ def detect(folder: Path, text: str) -> str:
         ("a B-X\nb I-X\nc E-X\n", "bioes"),
         (f'\n{{"title": "无题", "lines": ["{TOWER}"]}}', "poems-jsonl"),
         ('[{"paragraphs": ["山。"]}]', "poems-jsonl"),
+        ('{"tokens": ["王", "芳"], "ner_tags": [1, 2]}', "tokens"),
+        ('{"tokenized_text": ["王", "芳"], "ner": [[0, 1, "PER"]]}', "gliner"),
+        ('{"content": "王芳", "prompt": "人名", "result_list": []}', "uie"),
+        ("# text = 王芳\n1\t王芳\t_\t_\t_\t_\t0\t_\t_\tB-PER\n", "conllu"),
+        ("[中共/j  中央/n]nt  说/v", "natures"),
+        ("EU NNP B-NP B-ORG\n  NN O O\n", "bio"),
     ],
 )
 def test_formats_are_detected_where_one_fits(tmp_path: Path, text: str, form: str) -> None:
@@ -66,14 +72,14 @@ WRONG = {
     "sentence and tags beside it": "王 芳 去 ||| B-PER I-PER O\n北 京 ||| B-LOC I-LOC\n",
     "types alone": "王\tPER\n芳\tPER\n去\tO\n",
     "slashes": "王/B-PER 芳/I-PER 去/O\n",
+    "marks without a name": "{{person_name:王芳}}去北京\n",
     "swapped columns": "O\t我\nB-PER\t王\nI-PER\t芳\n",
     "poems without a name": BROKEN,
     "pairs": "sentence1,sentence2,label\n甲,乙,1\n",
     "texts with classes": "很好看\t1\n不好看\t0\n",
-    "CoNLL-U": "1\t他\t他\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\t来\t来\tVERB\t_\t_\t0\troot\t_\t_\n",
     "classes in JSON": '{"text": "很好看", "label": "1"}\n',
     "surfaces without offsets": '{"text": "王芳", "label": {"PER": ["王芳"]}}\n',
-    "tags in JSON": '{"tokens": ["王", "芳"], "ner_tags": [1, 2]}\n',
+    "tags in JSON": '{"words": ["王", "芳"], "ner_tags": [1, 2]}\n',
 }
 
 
@@ -81,13 +87,13 @@ WRONG = {
 def test_files_of_another_shape_are_not_guessed(tmp_path: Path, shape: str) -> None:
     """The error shows the line as it is, and the formats of its kind with an example each."""
     text = WRONG[shape]
-    is_json = text.startswith("{")
+    is_json = text.startswith('{"')
     with pytest.raises(ValueError, match=r"F150.*corpus: line \d, .*, doesn't fit ") as error:
         detect(tmp_path, text)
     _, *listed = str(error.value).split("\n")
     examples = [form.example for form in FORMATS.values()]
     assert [line.partition(": ")[2] for line in listed] == [
-        example for example in examples if example.startswith(("[", "{")) == is_json
+        example for example in examples if example.startswith(("[", '{"')) == is_json
     ] * bool(listed)
     assert any(repr(line[:50]) in str(error.value) for line in text.splitlines())
 
@@ -105,6 +111,12 @@ def test_the_line_that_does_not_fit_is_named(
 ) -> None:
     with pytest.raises(ValueError, match=f"F150.*corpus: line 501, {said}"):
         detect(tmp_path, f"{good}\n" * 500 + f"{bad}\n" + f"{good}\n" * 500)
+
+
+def test_a_file_that_could_be_two(tmp_path: Path) -> None:
+    both = '{"tokens": ["王"], "ner_tags": ["O"], "text": "王", "label": []}\n'
+    with pytest.raises(ValueError, match=r"F150.*corpus: it could be tokens or cluener or doccano"):
+        detect(tmp_path, both)
 
 
 @pytest.mark.parametrize("form", ["bio", "bmes"])

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.corpora.columns import Sentence
-from spacy_flat.corpora.formats import Summary
-from spacy_flat.corpora.offsets import UNITS, Mention, Reading, Record, read_offsets
+from spacy_flat.corpora.formats import ConvertOptions, Summary
+from spacy_flat.corpora.offsets import UNITS, Mention, Reading, Record
+from spacy_flat.corpora.tools import read_layout
 from spacy_flat.text.spans import EntitySpan
 
 TEXT, LOC = "重庆开业", [EntitySpan(0, 2, "LOC")]
@@ -27,7 +28,7 @@ RESULT = [{"type": "labels", "value": VALUE}, {"type": "relation", "from_id": "a
 def read(path: Path, *records: object, repair: bool = False) -> list[Sentence]:
     path = path / "c.json"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-    return list(read_offsets(path, Summary(repair)))
+    return list(read_layout(path, ConvertOptions(), Summary(repair)))
 
 
 def task(*annotations: dict[str, object], text: str = TEXT) -> dict[str, object]:
@@ -106,7 +107,7 @@ def test_malformed_records_are_never_repaired(tmp_path: Path, raw: str, problem:
     path = tmp_path / "c.json"
     path.write_text('{"text": "好", "label": {}}\n' + raw + "\n", "utf-8")
     with pytest.raises(ValueError, match=r"F156.*c\.json, line 2: ") as error:
-        list(read_offsets(path, Summary(repair=True)))
+        list(read_layout(path, ConvertOptions(), Summary(repair=True)))
     assert problem in str(error.value)
 
 
@@ -193,7 +194,7 @@ def test_a_file_says_how_its_offsets_count(
         records.append({"text": text, "entities": marks})
     found = [
         ["".join(units[e.start : e.end]) for e in spans]
-        for units, spans, _ in read(tmp_path, *records)
+        for units, spans, *_ in read(tmp_path, *records)
     ]
     assert found == [names for _, names in TEXTS]
     usual = unit == "utf-32-le" and not inclusive and not first

@@ -8,7 +8,7 @@ import pytest
 from published import CORPORA
 
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
-from spacy_flat.corpora.offsets import read_offsets
+from spacy_flat.corpora.tools import read_layout
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -60,12 +60,12 @@ def test_counts(tmp_path: Path, name: str, part: str) -> None:
 @pytest.mark.parametrize("emoji", [1, 2])  # units
 def test_what_tools_write(tmp_path: Path, emoji: int, inclusive: int) -> None:
     """Offsets without texts in characters or UTF-16, with either ends."""
-    sentences = [*read_offsets(path_of("cluener", "dev"), Summary(repair=True))]
+    sentences = [*read_layout(path_of("cluener", "dev"), ConvertOptions(), Summary(repair=True))]
     records = []
-    for units, entities, _ in sentences:
+    for units, entities, *_ in sentences:
         spans = [[a + emoji, b + emoji - inclusive, label] for a, b, label in entities]
         records.append(json.dumps({"text": "".join(["😂", *units]), "label": spans}) + "\n")
     (tmp_path / "c.json").write_text("".join(records), "utf-8")
-    found = read_offsets(tmp_path / "c.json", Summary())
+    found = read_layout(tmp_path / "c.json", ConvertOptions(), Summary())
     expected = [[(a + 1, b + 1, label) for a, b, label in each.entities] for each in sentences]
     assert [each.entities for each in found] == expected

@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from spacy_flat.cli.demo import APP
 from spacy_flat.demo.pages import entities_html
+from spacy_flat.lexicon.word_lists import ADDED
 from spacy_flat.similarity.pairs import join_pair
 
 TEXT = "人和药店在重庆开业"
@@ -56,7 +57,9 @@ def test_words_change_the_entities(released: str, monkeypatch: pytest.MonkeyPatc
     assert table.value["text"].tolist() == ["人和药店", "重庆"]
     assert table.value["confidence"].between(0, 1).all()
     assert run.get("image")  # the lattice
+    assert run.select_slider[0].value == ADDED  # as for `lexicon.add` and `show --add`
     words.set_value("重庆开=PER").run()
+    run.select_slider[0].set_value(0).run()
     assert "PER" not in shown(run)
     run.select_slider[0].set_value(1).run()
     assert "PER" in shown(run)

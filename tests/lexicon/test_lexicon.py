@@ -187,6 +187,15 @@ def test_what_add_changes_and_returns():
         lexicon.snapshot.types.fill(1)
 
 
+def test_what_is_shown():
+    lexicon = Lexicon([Entry("重庆", 5, "LOC", 0.5), Entry("药店"), Entry("开业")])
+    lexicon.add(["上海"], type="not_entity")
+    shown = "2 no type, 1 LOC (trust 0.5), 1 not_entity"
+    assert repr(lexicon) == f"Lexicon(4 words: {shown})"
+    assert repr(lexicon.entry("重庆")) == "Entry('重庆', type='LOC', frequency=5, trust=0.5)"
+    assert (repr(lexicon.entry("药店")), repr(Lexicon())) == ("Entry('药店')", "Lexicon(0 words)")
+
+
 def test_types_by_word():
     lexicon = lexicon_of("重庆")
     assert lexicon.add({"人和药店": "COMPANY", "重庆": ""}, type="LOC", trust=0.5) == 2

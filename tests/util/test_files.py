@@ -10,7 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spacy_flat.training.checkpoints import read_checkpoint, write_checkpoint
-from spacy_flat.util.files import locked, read_text_lines, remove_unfinished, replacing
+from spacy_flat.util.files import (
+    encoded_in,
+    locked,
+    read_text_lines,
+    remove_unfinished,
+    replacing,
+)
 
 
 @given(st.text("ab\r\n\u2028\x85\v"))
@@ -96,3 +102,21 @@ def test_a_file_where_a_folder_should_be(path: str, tmp_path: Path) -> None:
         with replacing(tmp_path / path):
             pass
     assert (tmp_path / "file").read_text() == "a"
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "big5", "utf-16", "utf-16-le"])
+def test_other_encodings(tmp_path: Path, encoding: str) -> None:
+    """They are named, and read where they are given; the line of a wrong byte is right."""
+    text = "人民在工作\r\n中文的文字\n\n好\n" * 3000
+    (tmp_path / "a.txt").write_bytes(text.encode(encoding))
+    if "le" not in encoding:
+        guess = encoding.replace("-", "_")
+        with pytest.raises(ValueError, match=rf"F004.*a\.txt, line 1: .* not utf-8.*like {guess}:"):
+            list(read_text_lines(tmp_path / "a.txt"))
+    with encoded_in(encoding):
+        assert [line for _, line in read_text_lines(tmp_path / "a.txt")] == text.splitlines()
+        with pytest.raises(ValueError, match="F118"), encoded_in("gbx"):
+            pass
+    (tmp_path / "a.txt").write_bytes("好\n".encode("gb18030") * 9000 + b"\xff\n")
+    with encoded_in("gb18030"), pytest.raises(ValueError, match=r"F004.*line 9001: byte 0xff"):
+        list(read_text_lines(tmp_path / "a.txt"))
