@@ -106,7 +106,7 @@ def test_the_runs_of_a_release_call_what_there_is_and_read_all_inputs(name: str)
             for _, field, _, _ in Formatter().parse(" ".join([run["run"], *run["makes"]]))
             if field
         }
-        assert names <= {*recipe["inputs"], "source", "gpu", "here", "steps", "trial"}
+        assert names <= {*recipe["inputs"], "source", "gpu", "training", "here", "steps", "trial"}
         values = {
             each: "1" if each in ("gpu", "steps", "trial") else f"{each}.txt" for each in names
         }

@@ -49,15 +49,17 @@ def text(
     colour: str = "ink",
     *,
     size: float = 12,
+    anchor: str = "middle",
     room: float | None = None,
 ) -> str:
-    """A line of text with its middle at `x` and its base line at `y`.
+    """A line of text with its base line at `y`.
 
+    anchor: what is at `x`: "start", "middle" or "end".
     room: maximum width in pixels; longer texts are shrunk.
     """
     if room is not None:
         size = min(size, size * room / max(1.0, text_width(content, size)))
-    return _element("text", colour, content, x=x, y=y, font_size=size, text_anchor="middle")
+    return _element("text", colour, content, x=x, y=y, font_size=size, text_anchor=anchor)
 
 
 def text_width(content: str, size: float) -> float:
@@ -71,6 +73,7 @@ def polyline(points: Iterable[tuple[float, float]], colour: str, *, opacity: flo
 
 
 def box(x: float, y: float, width: float, height: float, colour: str, *, opacity: float = 1) -> str:
+    """A filled rectangle."""
     return _element("rect", colour, x=x, y=y, width=width, height=height, rx=5, opacity=opacity)
 
 

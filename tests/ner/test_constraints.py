@@ -18,6 +18,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.constraints import SpanConstraints, rules_of
+from spacy_flat.ner.semi_markov import REQUIRED
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.spans import EntitySpan, Units
 
@@ -105,7 +106,7 @@ def test_every_wish_is_kept(kind: str, data: st.DataObject) -> None:
 
 def test_of_overlapping_words_of_the_same_length_the_network_chooses() -> None:
     given = SpanConstraints()
-    given.require(EntitySpan(8, 9, "LOC"))
+    given.fixed[EntitySpan(8, 9, "LOC")] = REQUIRED
     given.outside[EntitySpan(9, 10, "")] = 1.0
     words = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 5, 7, 9, 1)]
     dropped = EntitySpan(3, 5, "NEW")
@@ -120,7 +121,8 @@ def test_of_overlapping_words_of_the_same_length_the_network_chooses() -> None:
 
 def test_no_other_entity_is_where_a_required_one_is_cut() -> None:
     given, segments = SpanConstraints(), [Segment(0, 0, 10), Segment(0, 10, 20)]
-    given.require(span := EntitySpan(8, 12, "PER"))
+    span = EntitySpan(8, 12, "PER")
+    given.fixed[span] = REQUIRED
     given.within[span] = -3.0
     given.log_odds[span] = 3.0
     parts = [given.split(segments)[each] for each in segments]
@@ -131,7 +133,7 @@ def test_no_other_entity_is_where_a_required_one_is_cut() -> None:
 
 def test_required_entities_within_a_word_that_is_no_entity_stay() -> None:
     given, word = SpanConstraints(), EntitySpan(0, 5, "not_entity")
-    given.require(PERSON)
+    given.fixed[PERSON] = REQUIRED
     given.add_words([(word, 1.0)], {"PER": ["PER"]})
     assert [given.drops(span) for span in (PERSON, PLACE, PLACE._replace(end=6))] == [0, 1, 0]
 
