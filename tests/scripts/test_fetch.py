@@ -82,7 +82,7 @@ def test_every_corpus_can_be_fetched(name: str) -> None:
     corpus = CORPORA[name]
     parts = corpus.made_of or corpus.files
     assert "train" in parts
-    assert "dev" in parts or corpus.dev_share or name == "refine"  # which has that of "whole"
+    assert "dev" in parts or corpus.dev_share
     for file in corpus.files.values():
         assert corpus.embedded or len(file.sha256) == 64
         ways = [file.url, corpus.no_download, corpus.archive]
