@@ -37,7 +37,7 @@ def mixed_corpus(
     seed: of the order and the random choice.
     max_length: maximum length of a Doc, in tokens; 0 for any.
     join: share of examples to join with one to three others of their corpus, after augmentation.
-    augmenter: augments the examples, anew each time.
+    augmenter: changes the examples, differently on every pass.
     partial: a corpus doesn't annotate labels that it lacks, of the pipeline or other corpora.
 
     Raises ValueError for weights of other names, or below 0 (F165), for a `join` that isn't from 0

@@ -43,7 +43,9 @@ def tokens_of(record: Any, names: Sequence[str] | None = None) -> list[tuple[Any
     pairs = [(token, known.get(tag, tag)) for token, tag in zip(tokens, tags, strict=True)]
     for each in chain.from_iterable(pairs) if names is not None else ():
         if not isinstance(each, str) or not each:
-            raise ValueError(f"{each!r} is no token or tag (name numbers with --tags O,B-PER,…)")
+            raise ValueError(
+                f"{each!r} is not a token or a tag (name numbers with --tags O,B-PER,…)"
+            )
     return pairs
 
 
@@ -151,7 +153,7 @@ def uie_prompt(record: Any) -> tuple[str, str, list[Mention]]:
         found = [Mention(prompt, index(start), index(end), text) for start, end, text in results]
         "".join([record["content"], prompt, *(text for _, _, text in results)])
     except (KeyError, TypeError):
-        problem = 'it has no texts "content", "prompt" and "result_list" with whole numbers'
+        problem = 'it has no texts "content", "prompt" and "result_list" with integers'
         raise ValueError(problem) from None
     return record["content"], prompt, found
 

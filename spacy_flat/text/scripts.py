@@ -15,7 +15,7 @@ LATIN_RANGES = "A-Za-zÀ-ÖØ-öø-ɏ"
 HAN_RANGES = "\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # with 々, 〆 and 〇
 UNSPACED_RANGES = HAN_RANGES + "\u3040-\u30ff"  # with kana, written without spaces too
 
-# Zero width space, word joiner, byte order mark, soft hyphen: passed over where texts are read.
+# Zero width space, word joiner, byte order mark, soft hyphen: skipped where texts are read.
 ZERO_WIDTH = re.compile("[\u200b\u2060\ufeff\u00ad]")
 
 # Of each full-width character of ASCII, the half-width one.

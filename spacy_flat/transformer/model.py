@@ -18,7 +18,7 @@ from .pieces import PieceFeaturiser
 if TYPE_CHECKING:
     from spacy_transformers import FullTransformerBatch
 
-    from ..transformer.shim import EncoderShim
+    from .shim import EncoderShim
 
 TransformerModel = Model[list[Doc], "FullTransformerBatch"]
 DataModel = Model[list[Doc], list[Any]]  # of TransformerData
@@ -46,8 +46,8 @@ def build_character_transformer(
     """
     require_installed(*SPACY_TRANSFORMERS)
     from ..nn.shim import CheckedModel
-    from ..transformer.shim import EncoderShim
     from .network import CharacterTransformer
+    from .shim import EncoderShim
 
     return CheckedModel(
         "character_transformer",

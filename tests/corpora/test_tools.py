@@ -127,7 +127,11 @@ def test_defects_of_brat(tmp_path: Path, annotation: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ('{"tokens": ["王"], "ner_tags": [7]}', {"tags": ["O"]}, "F156.*line 1: .* 7 is no token"),
+        (
+            '{"tokens": ["王"], "ner_tags": [7]}',
+            {"tags": ["O"]},
+            "F156.*line 1: .* 7 is not a token",
+        ),
         ('{"tokens": ["王"], "ner_tags": ["I-X"]}', {}, "F104.*line 1"),
         ('{"tokens": ["王"], "ner_tags": []}', {"format": "tokens"}, "F156.*as many tags as"),
         ('{"tokens": ["Ann", "Lee"], "ner_tags": ["O", "O"]}', {}, "F115"),
